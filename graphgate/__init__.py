@@ -1,0 +1,68 @@
+"""Graph attention auto-encoders: from an attributed graph to embeddings, without labels.
+
+The modules in the order in which a graph passes through them; each imports only those before it:
+
+    errors, versions, progress, files   what every room uses
+    intake, graph                       what a user hands in -> Graph, checked once
+    sources                             files and tables -> Graph
+    sparse                              products with fixed patterns
+    attention, model, losses            the method as the paper writes it
+    collapsed, step, objective          the same, exact and fast
+    arguments, presets                  settings, checked; the paper's and its authors'
+    tensor_file, model_file, training   weights in files; the loop
+    embedder                            GATE: what users hold
+    evaluation                          probe, settings, runs and seeds
+    figures, demo, cli                  pictures, the main job, the command line
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphgate.embedder import GATE, Attention
+    from graphgate.errors import DivergenceError, InputError
+    from graphgate.graph import Graph
+    from graphgate.sources.citation import load_dataset
+    from graphgate.sources.tables import read_graph, write_embedding
+    from graphgate.training import History
+
+# Names are looked up when they are first used, so that `import graphgate` costs nothing.
+_HOMES = {
+    "GATE": "embedder",
+    "Attention": "embedder",
+    "DivergenceError": "errors",
+    "Graph": "graph",
+    "History": "training",
+    "InputError": "errors",
+    "load_dataset": "sources.citation",
+    "read_graph": "sources.tables",
+    "write_embedding": "sources.tables",
+}
+
+__all__ = [
+    "GATE",
+    "Attention",
+    "DivergenceError",
+    "Graph",
+    "History",
+    "InputError",
+    "load_dataset",
+    "read_graph",
+    "write_embedding",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("graphgate")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'graphgate' has no attribute {name!r}")
+    return getattr(import_module(f"graphgate.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

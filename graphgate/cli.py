@@ -1,0 +1,312 @@
+"""The command line: reads what was asked, calls the library, prints. Nothing else lives here.
+
+Heavy imports wait until a command runs, so that help and mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphgate.errors import InputError
+
+app = typer.Typer(
+    name="graphgate",
+    help="Node embeddings of attributed graphs by graph attention auto-encoders (GATE).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet",
+)
+data = typer.Typer(
+    help="The citation graphs that results are compared on: Cora, Citeseer, Pubmed.",
+    no_args_is_help=True,
+    epilog="Example: graphgate data list",
+)
+app.add_typer(data, name="data")
+
+Edges = Annotated[
+    Path, typer.Argument(help="CSV of edges with the columns source, target and perhaps weight.")
+]
+Nodes = Annotated[
+    Path,
+    typer.Option(help="CSV of nodes: id, any number of numeric columns, and perhaps label."),
+]
+Out = Annotated[Path, typer.Option(help="Where the embedding goes: a .parquet or .csv file.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu or cuda.")]
+
+
+def main() -> None:
+    """The command `graphgate`: what a user did wrong is one line and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        sys.exit(_fail(str(error)))
+    except MemoryError:
+        sys.exit(_fail("not enough memory for this graph; use smaller --dims or a larger machine"))
+    except KeyboardInterrupt:
+        typer.echo("interrupted: nothing was written", err=True)
+        sys.exit(130)
+
+
+def _fail(message: str) -> int:
+    typer.echo(f"graphgate: {message}", err=True)
+    return 2
+
+
+@app.command(
+    epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet "
+    "--model model.safetensors --epochs 300"
+)
+def embed(
+    edges: Edges,
+    nodes: Nodes,
+    out: Out,
+    model: Annotated[
+        Path | None, typer.Option(help="Also save the model here, for `graphgate transform`.")
+    ] = None,
+    directed: Annotated[
+        bool, typer.Option("--directed", help="An edge makes its target attend over its source.")
+    ] = False,
+    dims: Annotated[str, typer.Option(help="Size of each layer, separated by commas.")] = "512,512",
+    preset: Annotated[str, typer.Option(help="Form of the method: authors or paper.")] = "authors",
+    structure_weight: Annotated[
+        float, typer.Option(help="λ, weight of the structure loss beside the feature loss.")
+    ] = 1.0,
+    activation: Annotated[str, typer.Option(help="σ of every layer.")] = "identity",
+    epochs: Annotated[int, typer.Option(help="Passes over the graph.")] = 200,
+    learning_rate: Annotated[float, typer.Option(help="Step size of Adam.")] = 1e-4,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after this many epochs without improvement.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the starting weights.")] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep the state of the run here, and resume from it.")
+    ] = None,
+    device: Device = "cpu",
+    dtype: Annotated[str, typer.Option(help="Precision: float32 or float64.")] = "float32",
+) -> None:
+    """Learn an embedding of a graph and write one vector a node."""
+    from graphgate.sources.tables import check_output_path, read_graph, write_embedding
+
+    check_output_path(out)
+    if model is not None:
+        check_output_path(model, (".safetensors",))
+    if checkpoint is not None:
+        check_output_path(checkpoint, (".safetensors",))
+    graph = read_graph(edges, nodes, directed=directed)
+    typer.echo(repr(graph), err=True)
+    from graphgate.embedder import GATE
+
+    gate = GATE(
+        _sizes(dims),
+        preset=preset,
+        structure_weight=structure_weight,
+        activation=activation,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        patience=patience,
+        random_state=seed,
+        checkpoint=checkpoint,
+        device=device,
+        dtype=dtype,
+    )
+    with _notes():
+        gate.fit(graph)
+    write_embedding(out, graph.ids, gate.embedding_)
+    typer.echo(f"wrote {graph.n_nodes:,} vectors of {gate.embedding_.shape[1]} to {out}")
+    if model is not None:
+        gate.save(model)
+        typer.echo(f"wrote the model to {model}")
+    if gate.history_.stopped == "interrupted":
+        typer.echo(f"interrupted: this is what {len(gate.history_)} epochs learned", err=True)
+        raise typer.Exit(130)
+
+
+@app.command(
+    epilog="Example: graphgate transform model.safetensors edges.csv --nodes nodes.csv "
+    "--out embedding.parquet"
+)
+def transform(
+    model: Annotated[Path, typer.Argument(help="A model that `graphgate embed` saved.")],
+    edges: Edges,
+    nodes: Nodes,
+    out: Out,
+    device: Device = "cpu",
+) -> None:
+    """Embed nodes with a saved model, also nodes that it has never seen.
+
+    The model holds no graph: give the nodes to embed together with everything within as many
+    hops of them as the model has layers.
+    """
+    from graphgate.sources.tables import check_output_path, read_graph, write_embedding
+
+    check_output_path(out)
+    from graphgate.embedder import GATE
+
+    gate = GATE.load(model, device=device)
+    graph = read_graph(edges, nodes, directed=gate.directed_)
+    embedding = gate.transform(graph)
+    write_embedding(out, graph.ids, embedding)
+    typer.echo(f"wrote {graph.n_nodes:,} vectors of {embedding.shape[1]} to {out}")
+
+
+@app.command(
+    epilog="Example: graphgate evaluate --method gate --dataset cora --setting transductive "
+    "--runs 3 --seed 0 --json out.json"
+)
+def evaluate(
+    dataset: Annotated[str, typer.Option(help="cora, citeseer or pubmed.")],
+    method: Annotated[str, typer.Option(help="What to evaluate.")] = "gate",
+    setting: Annotated[str, typer.Option(help="transductive or inductive.")] = "transductive",
+    runs: Annotated[int, typer.Option(min=1, help="Trainings, each with its own seed.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    preset: Annotated[str, typer.Option(help="Form of the method: authors or paper.")] = "authors",
+    probe: Annotated[
+        str | None, typer.Option(help="one-vs-rest or multinomial; default: the preset's.")
+    ] = None,
+    unseen: Annotated[
+        str | None,
+        typer.Option(help="Splits hidden while training, inductive: test or test,val."),
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="Also write the result to this file.")] = None,
+) -> None:
+    """Train several times, classify the nodes, and put the paper's value beside ours."""
+    from graphgate.sources.tables import check_output_path
+
+    if json is not None:
+        check_output_path(json, (".json",))
+    from graphgate.sources.citation import load_dataset
+
+    source = load_dataset(dataset)
+    from graphgate.evaluation.methods import evaluate_method
+
+    result = evaluate_method(
+        method,
+        source,
+        setting=setting,
+        runs=runs,
+        seed=seed,
+        preset=preset,
+        probe=probe,
+        unseen=None if unseen is None else tuple(unseen.split(",")),
+    )
+    from graphgate.evaluation.report import HEADS, report_row, write_json
+
+    _print_table(HEADS, [report_row(result)])
+    if source.caveat:
+        typer.echo(source.caveat)
+    if json is not None:
+        write_json(json, result.to_dict() | {"command": " ".join(["graphgate", *sys.argv[1:]])})
+        typer.echo(f"wrote {json}")
+
+
+@data.command(name="list", epilog="Example: graphgate data list")
+def list_data() -> None:
+    """Show the datasets: the paper's counts, ours without duplicates, and where they are."""
+    from graphgate.sources.citation import dataset_rows
+
+    heads = ["dataset", "nodes", "edges", "distinct", "features", "classes", "split", "from"]
+    rows = []
+    for row in dataset_rows():
+        ours = row.ours
+        split = f"{ours.train}/{ours.val}/{ours.test} {row.split}"
+        counts = (ours.nodes, row.listed_edges, ours.edges, ours.features, ours.classes)
+        rows.append([row.name, *(f"{count:,}" for count in counts), split, row.origin])
+    _print_table(heads, rows)
+    typer.echo("edges: as the paper's table counts them; distinct: undirected pairs, duplicates")
+    typer.echo("and self-loops removed. `graphgate data fetch` gets the public split of Cora.")
+
+
+@data.command(epilog="Example: graphgate data fetch cora")
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(help="Datasets; all if none.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Instead of the cache.")] = None,
+) -> None:
+    """Download the public Planetoid files, each checked against its SHA-256."""
+    from graphgate.sources.citation import NAMES, check_name, fetch
+
+    for name in names or NAMES:
+        check_name(name)
+    for name in names or NAMES:
+        typer.echo(f"{name}: in {fetch(name, folder=folder)}")
+
+
+@data.command(epilog="Example: graphgate data verify")
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="Datasets; all if none.")] = None,
+) -> None:
+    """Check every copy of every file; exit code 2 if one is altered or unreadable."""
+    from graphgate.sources.citation import NAMES, verify
+
+    found = [status for name in names or NAMES for status in verify(name)]
+    _print_table(
+        ["file", "status", "where"],
+        [[row.file, row.status, row.place] for row in found],
+    )
+    if bad := [row for row in found if row.status not in ("ok", "missing")]:
+        raise InputError(
+            f"{bad[0].file} in {bad[0].place} is {bad[0].status}; remove it, or get it anew with "
+            "`graphgate data fetch`"
+        )
+
+
+@app.command(epilog="Example: graphgate demo --out demo")
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for what it makes.")] = Path("demo"),
+    runs: Annotated[int, typer.Option(min=1, help="Runs behind each accuracy.")] = 3,
+) -> None:
+    """Train on the citation graphs that come with the package, and compare with the paper."""
+    from graphgate.demo import DEMO_DATASETS, run_demo
+    from graphgate.evaluation.report import HEADS, report_row
+    from graphgate.sources.citation import load_dataset
+
+    sources = [load_dataset(name) for name in DEMO_DATASETS]
+    rows = []
+    for step in run_demo(sources, out, runs=runs):
+        if isinstance(step, Path):
+            typer.echo(f"wrote {step}")
+        else:
+            rows.append(report_row(step))
+            typer.echo("  ".join(rows[-1][:-2]))
+    _print_table(HEADS, rows)
+    for source in sources:
+        if source.caveat:
+            typer.echo(source.caveat)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--dims takes whole numbers such as 512,512, got {text!r}") from None
+
+
+def _print_table(heads: list[str], rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*heads, box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*row)
+    # Where nobody's terminal sets a width, lines are as long as they need to be.
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console.print(table)
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Warnings of the library as plain lines instead of Python's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if type(warning.message).__name__ == "ConvergenceWarning":
+            typer.echo(f"note: {warning.message}", err=True)

@@ -1,0 +1,56 @@
+"""The main job from end to end on carried data: train, evaluate, embed, save, draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from graphgate.errors import InputError
+from graphgate.evaluation.methods import evaluate_method, gate
+from graphgate.evaluation.protocol import SETTINGS, Evaluation
+from graphgate.evaluation.report import write_json
+from graphgate.files import replacing
+from graphgate.sources.citation import Dataset
+from graphgate.sources.tables import write_embedding
+
+DEMO_DATASETS = ("cora", "citeseer")
+
+
+def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[Evaluation | Path]:
+    """Yields every evaluation when it is done and every file when it is written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {out} cannot be made: {error.strerror}") from None
+    for dataset in datasets:
+        results = []
+        for setting in SETTINGS:
+            results.append(evaluate_method("gate", dataset, setting=setting, runs=runs))
+            yield results[-1]
+        write_json(out / f"{dataset.name}.json", [result.to_dict() for result in results])
+        yield out / f"{dataset.name}.json"
+        yield from _artefacts(dataset, out)
+
+
+def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
+    """Embedding, model and picture of one training on the whole graph."""
+    graph = dataset.graph
+    model = gate(dataset.name, "authors", seed=0).fit(graph)
+    labels = (
+        None
+        if graph.labels is None
+        else [None if code < 0 else graph.classes[code] for code in graph.labels]
+    )
+    yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
+    model.save(out / f"{dataset.name}.safetensors")
+    yield out / f"{dataset.name}.safetensors"
+    try:
+        from graphgate.figures.node_map import draw_node_map, project
+    except ImportError:
+        raise InputError("the picture needs matplotlib: pip install 'graphgate[viz]'") from None
+    title = f"{dataset.name.capitalize()}: {graph.n_nodes:,} papers, GATE and t-SNE"
+    figure = draw_node_map(project(model.embedding_), graph.labels, graph.classes, title=title)
+    path = out / f"{dataset.name}.png"
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png")
+    yield path

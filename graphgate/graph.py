@@ -1,0 +1,288 @@
+"""The attributed graph: everything before this module makes one, everything after uses one.
+
+A `Graph` is checked once, when it is made, and cannot change afterwards, so nothing that
+receives one checks it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate import intake
+from graphgate.edges import adjacency_entries, edge_rows, edge_weights, merged_adjacency
+from graphgate.errors import InputError
+from graphgate.intake import Features
+
+
+class Graph:
+    """An immutable graph of N nodes with F features each.
+
+    Parameters
+    ----------
+    x : features, (N, F), a NumPy or SciPy sparse array. Sparse stays sparse. float32 and
+        float64 are kept, every other numeric kind becomes float32.
+    adjacency : (N, N), `adjacency[u, v]` is the weight of the edge from u to v; None means no
+        edges. A graph whose stored values are all 1 is unweighted. Self-loops are dropped (the
+        method adds exactly one of weight 1 a node); explicit zeros are no edges; weights are
+        positive and finite.
+    ids : N distinct hashable names; the default is 0 … N-1.
+    labels : N values, None or NaN where there is none.
+    splits : name -> boolean mask over the nodes; no node is in two of them.
+    directed : an edge u -> v makes v attend over u (`reverse()` for the other reading). In an
+        undirected graph (the default) a pair may be given one way or both ways.
+    feature_names : F names.
+
+    Duplicate edges are one edge in an unweighted graph and add their weights in a weighted one.
+
+    Attributes
+    ----------
+    x : (N, F) array or CSR array.
+    adjacency : (N, N) CSR array, sorted, no self-loops; symmetric when undirected.
+    ids : (N,) array of int64 or object.
+    labels : (N,) int64, positions in `classes`, -1 where a node has none; or None.
+    classes : tuple of the label values.
+    splits : read-only mapping of read-only boolean masks.
+
+    >>> graph = Graph(np.eye(3), [[0, 1, 0], [1, 0, 0], [0, 0, 0]], ids=["a", "b", "c"])
+    >>> graph
+    Graph(3 nodes, 1 undirected edge, 3 dense features)
+    >>> graph.without(["b"]).ids.tolist()
+    ['a', 'c']
+    """
+
+    x: Features
+    adjacency: sp.csr_array
+    ids: np.ndarray
+    labels: np.ndarray | None
+    classes: tuple[Any, ...]
+    splits: Mapping[str, np.ndarray]
+    feature_names: tuple[str, ...] | None
+    directed: bool
+    weighted: bool
+
+    def __init__(
+        self,
+        x: Any,
+        adjacency: Any = None,
+        *,
+        ids: Iterable[Hashable] | None = None,
+        labels: Sequence[Any] | np.ndarray | None = None,
+        splits: Mapping[str, Any] | None = None,
+        directed: bool = False,
+        feature_names: Iterable[str] | None = None,
+    ) -> None:
+        features = intake.features(x)
+        n = features.shape[0]
+        edges, weights = adjacency_entries(adjacency, n)
+        self._fill(
+            x=features,
+            ids=intake.node_ids(ids, n),
+            edges=edges,
+            weights=weights,
+            labels=labels,
+            splits=splits,
+            directed=directed,
+            feature_names=feature_names,
+        )
+
+    @classmethod
+    def from_edges(
+        cls,
+        x: Any,
+        edges: Any,
+        weights: Any = None,
+        *,
+        ids: Iterable[Hashable] | None = None,
+        labels: Sequence[Any] | np.ndarray | None = None,
+        splits: Mapping[str, Any] | None = None,
+        directed: bool = False,
+        feature_names: Iterable[str] | None = None,
+    ) -> Graph:
+        """From E pairs (source, target) of ids, or of row numbers where there are no ids.
+
+        >>> Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]).n_edges
+        1
+        """
+        features = intake.features(x)
+        known = intake.node_ids(ids, features.shape[0])
+        pairs = edge_rows(edges, known, has_ids=ids is not None)
+        graph = cls.__new__(cls)
+        graph._fill(
+            x=features,
+            ids=known,
+            edges=pairs,
+            weights=edge_weights(weights, len(pairs)),
+            labels=labels,
+            splits=splits,
+            directed=directed,
+            feature_names=feature_names,
+        )
+        return graph
+
+    def _fill(
+        self,
+        *,
+        x: Features,
+        ids: np.ndarray,
+        edges: np.ndarray,
+        weights: np.ndarray | None,
+        labels: Any,
+        splits: Mapping[str, Any] | None,
+        directed: bool,
+        feature_names: Iterable[str] | None,
+    ) -> None:
+        n, f = x.shape
+        codes, classes = intake.label_codes(labels, n)
+        self._set(
+            x=x,
+            adjacency=merged_adjacency(edges, weights, ids, directed=directed),
+            ids=ids,
+            labels=codes,
+            classes=classes,
+            splits=intake.split_masks(splits, ids),
+            feature_names=intake.feature_names(feature_names, f),
+            directed=bool(directed),
+            weighted=weights is not None,
+        )
+
+    def _set(self, **fields: Any) -> None:
+        """The only place where fields are written; their arrays become read-only."""
+        for value in fields.values():
+            for array in _arrays(value):
+                array.flags.writeable = False
+        fields["splits"] = MappingProxyType(dict(fields["splits"]))
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"a Graph cannot be changed, so {name!r} cannot be set; make a new one"
+        )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Graph cannot be changed, so {name!r} cannot be deleted")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"splits": dict(self.splits)}  # a proxy cannot be pickled
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.x.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.x.shape[1])
+
+    @property
+    def n_edges(self) -> int:
+        """Edges without self-loops; an undirected pair counts once."""
+        return int(self.adjacency.nnz if self.directed else self.adjacency.nnz // 2)
+
+    def rows(self, nodes: Any) -> np.ndarray:
+        """Row numbers of nodes given by id, or by a boolean mask over all nodes."""
+        return intake.node_rows(nodes, self.ids)
+
+    def subgraph(self, nodes: Any) -> Graph:
+        """The graph of these nodes (ids in the order wanted, or a mask) and their edges."""
+        rows = self.rows(nodes)
+        if len(np.unique(rows)) != len(rows):
+            raise InputError("a sub-graph names a node twice; give every node once")
+        return self._take(rows)
+
+    def without(self, nodes: Any) -> Graph:
+        """The graph as if these nodes (ids, or a mask) had never been seen."""
+        keep = np.ones(self.n_nodes, dtype=bool)
+        keep[self.rows(nodes)] = False
+        return self._take(np.flatnonzero(keep))
+
+    def neighborhood(self, nodes: Any, hops: int) -> Graph:
+        """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
+        if not isinstance(hops, numbers.Integral) or hops < 0:
+            raise InputError(f"hops must be a whole number of at least 0, got {hops!r}")
+        attended = self.adjacency.T.tocsr() if self.directed else self.adjacency
+        reached = np.zeros(self.n_nodes, dtype=bool)
+        frontier = np.unique(self.rows(nodes))
+        reached[frontier] = True
+        for _ in range(hops):
+            found = np.unique(attended[frontier].indices)
+            frontier = found[~reached[found]]
+            reached[frontier] = True
+        return self._take(np.flatnonzero(reached))
+
+    def reverse(self) -> Graph:
+        """The same graph with every directed edge turned round."""
+        adjacency = self.adjacency.T.tocsr() if self.directed else self.adjacency
+        adjacency.sort_indices()
+        return self._with(adjacency=adjacency)
+
+    def with_splits(self, splits: Mapping[str, Any]) -> Graph:
+        """The same graph with other splits."""
+        return self._with(splits=intake.split_masks(splits, self.ids))
+
+    def fingerprint(self) -> str:
+        """SHA-256 over features, edges and ids: equal graphs of equal type have equal prints.
+
+        Ids count by their `repr`, which must not name an address if the print is to be kept.
+        """
+        digest = hashlib.sha256(repr((self.x.shape, self.directed, self.weighted)).encode())
+        for array in (*_arrays(self.x), *_arrays(self.adjacency)):
+            wide = array.astype(np.int64) if array.dtype.kind == "i" else array
+            digest.update(str(wide.dtype).encode())
+            digest.update(np.ascontiguousarray(wide).data)
+        digest.update(repr(self.ids.tolist()).encode())
+        return digest.hexdigest()
+
+    def _take(self, rows: np.ndarray) -> Graph:
+        if len(rows) == 0:
+            raise InputError("the sub-graph would have no nodes; keep at least one")
+        adjacency = self.adjacency[rows][:, rows]
+        adjacency.sort_indices()
+        return self._with(
+            x=self.x[rows],
+            adjacency=adjacency,
+            ids=self.ids[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            splits={name: mask[rows] for name, mask in self.splits.items()},
+        )
+
+    def _with(self, **changes: Any) -> Graph:
+        graph = type(self).__new__(type(self))
+        graph._set(**(self.__dict__ | changes))
+        return graph
+
+    def __repr__(self) -> str:
+        kind = "sparse" if sp.issparse(self.x) else "dense"
+        edges = f"{'directed' if self.directed else 'undirected'} edge"
+        parts = [
+            _count(self.n_nodes, "node"),
+            _count(self.n_edges, f"{'weighted ' if self.weighted else ''}{edges}"),
+            _count(self.n_features, f"{kind} feature"),
+        ]
+        if self.labels is not None:
+            parts.append(_count(len(self.classes), "class", "classes"))
+        parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
+        return f"Graph({', '.join(parts)})"
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    """The NumPy arrays that hold a field's data."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if sp.issparse(value):
+        return [value.data, value.indices, value.indptr]
+    if isinstance(value, Mapping):
+        return [array for item in value.values() for array in _arrays(item)]
+    return []

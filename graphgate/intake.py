@@ -1,0 +1,228 @@
+"""What a user hands in for the nodes, turned into checked arrays; each refusal is one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError
+
+Features: TypeAlias = np.ndarray | sp.csr_array
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """A list of plain Python values; NumPy's scalars become the values that they stand for."""
+    if isinstance(values, (str, bytes)) and what != "node ids":
+        raise InputError(f"{what} must be a list, got {values!r}")
+    try:
+        items = values.tolist() if hasattr(values, "tolist") else list(values)
+    except TypeError:
+        raise InputError(f"{what} must be a list, got {values!r}") from None
+    if not isinstance(items, list):  # an array of no dimension
+        raise InputError(f"{what} must be a list, got {values!r}")
+    return [plain(item) for item in items]
+
+
+def plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def array_of_numbers(values: Any, what: str) -> np.ndarray:
+    """A NumPy array of a real kind, of any shape."""
+    try:
+        array = np.asarray(values)
+        if array.dtype == object:
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be a rectangular array of numbers: {error}") from None
+    check_real(array.dtype, what)
+    return array
+
+
+def check_real(kind: np.dtype, what: str) -> None:
+    if kind.kind not in "buif":
+        hint = ". Complex data not supported" if kind.kind == "c" else ""
+        raise InputError(f"{what} must be real numbers, got dtype {kind}{hint}")
+
+
+def check_sparse(matrix: Any, what: str) -> None:
+    """A sparse array whose indices are within its shape; SciPy does not check them."""
+    check_real(matrix.dtype, what)
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"{what} are a damaged sparse array: {error}") from None
+
+
+def features(x: Any) -> Features:
+    """(N, F) of float32 or float64, a copy; sparse stays sparse, without stored zeros."""
+    if not sp.issparse(x):
+        x = array_of_numbers(x, "features")
+    if x.ndim != 2:
+        raise InputError(
+            f"features must have two dimensions (nodes, features), got shape {x.shape}. "
+            "Reshape your data"
+        )
+    kind = np.float64 if x.dtype == np.float64 else np.float32
+    with np.errstate(over="ignore"):  # what overflows is reported as infinite below
+        if sp.issparse(x):
+            check_sparse(x, "features")
+            checked = sp.csr_array(x, dtype=kind, copy=True)
+            checked.sum_duplicates()
+            checked.eliminate_zeros()
+        else:
+            checked = np.array(x, dtype=kind, order="C", copy=True)
+    n, f = checked.shape
+    if n == 0:
+        raise InputError(f"the graph is empty: features have 0 rows (shape {checked.shape})")
+    if f == 0:
+        raise InputError(f"nodes have no features: 0 feature(s) (shape={checked.shape})")
+    if not np.isfinite(checked.data if sp.issparse(checked) else checked).all():
+        raise InputError(_where_not_finite(checked))
+    return checked
+
+
+def _where_not_finite(x: Features) -> str:
+    if isinstance(x, np.ndarray):
+        row, column = map(int, np.argwhere(~np.isfinite(x))[0])
+        value = x[row, column]
+    else:
+        at = int(np.flatnonzero(~np.isfinite(x.data))[0])
+        row = int(np.searchsorted(x.indptr, at, side="right")) - 1
+        column, value = int(x.indices[at]), x.data[at]
+    # scikit-learn's users search for the words "NaN" and "infinity".
+    seen = "NaN" if np.isnan(value) else f"infinity ({value})"
+    return (
+        f"features contain {seen} at row {row}, column {column}; "
+        "fill or drop missing and infinite values first"
+    )
+
+
+def node_ids(ids: Any, n: int) -> np.ndarray:
+    """(N,) distinct ids: int64 where every one is a whole number of 64 bits, else objects."""
+    if ids is None:
+        return np.arange(n, dtype=np.int64)
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind == "i":
+        known = ids.astype(np.int64)
+        distinct = len(np.unique(known))
+    else:
+        values = listed(ids, "node ids")
+        try:
+            distinct = len(set(values))
+        except TypeError as error:
+            raise InputError(f"node ids must be hashable: {error}") from None
+        if any(value != value for value in values):
+            raise InputError("a node id is NaN; give every node a name that equals itself")
+        small = all(type(value) is int and abs(value) < 2**63 for value in values)
+        known = np.fromiter(values, dtype=np.int64 if small else object, count=len(values))
+    if len(known) != n:
+        raise InputError(f"{len(known):,} node ids for {n:,} rows of features; give one a row")
+    if distinct < n:
+        seen: set[Any] = set()
+        for value in known.tolist():
+            if value in seen:
+                raise InputError(f"the node id {value!r} is given more than once; give each once")
+            seen.add(value)
+    return known
+
+
+def node_rows(nodes: Any, ids: np.ndarray) -> np.ndarray:
+    """Row numbers of nodes given by id, in the order given, or by a mask over all nodes."""
+    if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
+        raise InputError(f"nodes must be a list of ids or a mask, got {nodes!r}")
+    if isinstance(nodes, np.ndarray) and nodes.ndim != 1:
+        raise InputError(f"nodes must be a list of ids or a mask, got an array {nodes.shape}")
+    if ids.dtype == np.int64 and isinstance(nodes, np.ndarray) and nodes.dtype.kind == "i":
+        return _integer_rows(nodes, ids)
+    wanted = listed(nodes, "nodes")
+    if wanted and all(type(node) is bool for node in wanted):
+        if len(wanted) != len(ids):
+            raise InputError(f"a mask of {len(wanted):,} for {len(ids):,} nodes; give one a node")
+        return np.flatnonzero(wanted)
+    if ids.dtype == np.int64 and all(type(node) is int for node in wanted):
+        if large := [node for node in wanted if abs(node) >= 2**63]:
+            raise InputError(_unknown(large[0]))
+        return _integer_rows(np.array(wanted, dtype=np.int64), ids)
+    positions = {value: row for row, value in enumerate(ids.tolist())}
+    try:
+        return np.fromiter((positions[node] for node in wanted), dtype=np.int64, count=len(wanted))
+    except KeyError as error:
+        raise InputError(_unknown(error.args[0])) from None
+    except TypeError as error:
+        raise InputError(f"node ids must be hashable: {error}") from None
+
+
+def _integer_rows(wanted: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    order = np.argsort(ids, kind="stable")
+    place = np.searchsorted(ids, wanted, sorter=order)
+    rows = order[np.minimum(place, len(ids) - 1)]
+    if (missing := ids[rows] != wanted).any():
+        raise InputError(_unknown(wanted[missing][0].item()))
+    return rows
+
+
+def _unknown(node: Any) -> str:
+    return f"the graph has no node with id {node!r}; use the ids the graph was made with"
+
+
+def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]]:
+    """Positions in the sorted classes, -1 where there is no label, and the classes."""
+    if labels is None:
+        return None, ()
+    values = listed(labels, "labels")
+    if len(values) != n:
+        raise InputError(f"{len(values):,} labels for {n:,} nodes; give one a node (None: unknown)")
+    try:
+        missing = [value is None or bool(value != value) for value in values]
+        known = {value for value, gone in zip(values, missing, strict=True) if not gone}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a label is neither a plain value nor None: {error}") from None
+    try:
+        classes = tuple(sorted(known))
+    except TypeError:  # labels of several kinds
+        classes = tuple(sorted(known, key=lambda value: (type(value).__name__, repr(value))))
+    code = {value: position for position, value in enumerate(classes)}
+    codes = [-1 if gone else code[value] for value, gone in zip(values, missing, strict=True)]
+    return np.array(codes, dtype=np.int64), classes
+
+
+def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
+    """Boolean masks of which no two share a node."""
+    n = len(ids)
+    if splits is not None and not isinstance(splits, Mapping):
+        raise InputError(f"splits must map names to masks, got {type(splits).__name__}")
+    checked: dict[str, np.ndarray] = {}
+    taken = np.zeros(n, dtype=bool)
+    for name, mask in (splits or {}).items():
+        try:
+            values = np.array(mask)
+        except ValueError as error:
+            raise InputError(f"the split {name!r} is not a mask: {error}") from None
+        if values.dtype != bool or values.shape != (n,):
+            raise InputError(
+                f"the split {name!r} must be a boolean mask of length {n:,}, "
+                f"got shape {values.shape} of {values.dtype}"
+            )
+        if (twice := taken & values).any():
+            node = plain(ids[twice][0])
+            raise InputError(f"node {node!r} is in the split {name!r} and in another one")
+        taken |= values
+        checked[str(name)] = values
+    return checked
+
+
+def feature_names(names: Any, f: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    checked = tuple(map(str, listed(names, "feature names")))
+    if len(checked) != f:
+        raise InputError(f"{len(checked):,} feature names for {f:,} features; give one a feature")
+    if len(set(checked)) != f:
+        seen: set[str] = set()
+        twice = next(name for name in checked if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(f"the feature name {twice!r} is given more than once; give each once")
+    return checked

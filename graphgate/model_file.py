@@ -1,0 +1,112 @@
+"""Models in files: the weights of a `GATEModel` and what is needed to use them again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from graphgate.arguments import DTYPES
+from graphgate.errors import InputError
+from graphgate.model import Architecture, GATEModel
+from graphgate.tensor_file import Schema, check_fields, check_tensors, read_tensors, write_tensors
+from graphgate.versions import versions
+
+_HEADER: Schema = {
+    "architecture": dict,
+    "dtype": str,
+    "feature_names": (list, type(None)),
+    "directed": bool,
+    "weighted": bool,
+    "training": dict,
+    "versions": dict,
+}
+_ARCHITECTURE: Schema = {
+    "n_features": int,
+    "dims": list,
+    "activation": str,
+    "tied_weights": bool,
+    "shared_attention": bool,
+    "attention": str,
+}
+TRAINING_FIELDS: Schema = {
+    "preset": str,
+    "feature_loss": (str, type(None)),
+    "feature_weight": (float, int),
+    "structure_weight": (float, int),
+    "epochs": int,
+    "learning_rate": (float, int),
+    "optimizer": str,
+    "random_state": int,
+}
+# Larger than any model that fits a machine; a header that asks for more is not one of ours.
+_LARGEST = 2**31
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A network and what its user must know of it.
+
+    feature_names : of the graph it was trained on, if that had them.
+    directed, weighted : of that graph, too.
+    training : how it was trained, `TRAINING_FIELDS`; for the record, `transform` needs none of it.
+    """
+
+    model: GATEModel
+    feature_names: tuple[str, ...] | None
+    directed: bool
+    weighted: bool
+    training: dict[str, Any]
+
+    @property
+    def dtype(self) -> str:
+        return str(self.model.encoder_weight[0].dtype).removeprefix("torch.")
+
+
+def save_model(path: Path | str, saved: SavedModel) -> None:
+    header = {
+        "architecture": asdict(saved.model.architecture),
+        "dtype": saved.dtype,
+        "feature_names": None if saved.feature_names is None else list(saved.feature_names),
+        "directed": saved.directed,
+        "weighted": saved.weighted,
+        "training": saved.training,
+        "versions": versions(),
+    }
+    write_tensors(path, "model", header, saved.model.state_dict())
+
+
+def load_model(path: Path | str) -> SavedModel:
+    """Read a model; anything that is not exactly one is an `InputError`."""
+    header, tensors = read_tensors(path, "model", _HEADER)
+    what = f"{path} is not a graphgate model file"
+    check_fields(header["architecture"], _ARCHITECTURE, what, "architecture")
+    check_fields(header["training"], TRAINING_FIELDS, what, "training")
+    if header["dtype"] not in DTYPES:
+        raise InputError(f"{what}: unknown dtype {header['dtype']!r}")
+    fields = header["architecture"]
+    try:
+        architecture = Architecture(**fields | {"dims": tuple(fields["dims"])})
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    sizes = architecture.sizes
+    if min(sizes) < 1 or sum(a * b for a, b in pairwise(sizes)) > _LARGEST:
+        raise InputError(f"{what}: its layers have the sizes {sizes}")
+    names = header["feature_names"]
+    if names is not None and (
+        len(names) != architecture.n_features or not all(isinstance(name, str) for name in names)
+    ):
+        raise InputError(f"{what}: its feature names do not fit its {sizes[0]} features")
+    dtype = DTYPES[header["dtype"]]
+    model = GATEModel(architecture, dtype=dtype)
+    expected = {n: (tuple(t.shape), dtype) for n, t in model.state_dict().items()}
+    check_tensors(tensors, expected, what)
+    model.load_state_dict(tensors)
+    return SavedModel(
+        model,
+        None if names is None else tuple(names),
+        header["directed"],
+        header["weighted"],
+        header["training"],
+    )

@@ -1,0 +1,138 @@
+"""The fast forms against the plain path: the same loss and the same gradients."""
+
+import numpy as np
+import pytest
+import torch
+from graphs import graphs, model_for, parts_of, random_graph, value_and_gradients
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphgate import collapsed
+from graphgate.graph import Graph
+from graphgate.losses import Loss
+from graphgate.model import Architecture
+from graphgate.objective import make_objective, plain_loss_parts, prefers_collapsed
+from graphgate.sparse import FeatureMatrix
+from graphgate.step import CollapsedStep, applies_to, row_dot, symmetric_product
+
+LAYERS = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
+LOSSES = st.builds(
+    lambda form, weights: Loss(form, *weights),
+    st.sampled_from(["rows", "frobenius"]),
+    st.sampled_from([(1.0, 0.5), (1.7, 0.0), (0.0, 2.0)]),
+)
+
+
+def assert_same(found, expected, rtol=1e-9):
+    values, gradients = found
+    expected_values, expected_gradients = expected
+    for name, value in expected_values.items():
+        assert values[name] == pytest.approx(value, rel=1e-10, abs=1e-9), name
+    for name, gradient in expected_gradients.items():
+        scale = max(1.0, np.abs(gradient).max())
+        np.testing.assert_allclose(gradients[name], gradient, rtol=0, atol=rtol * scale)
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), LAYERS, LOSSES, st.booleans(), st.booleans(), st.sampled_from(["softmax", "ones"]))
+def test_collapsed_equals_plain(graph, dims, loss, tied, shared, attention):
+    model = model_for(graph, dims, tied_weights=tied, shared_attention=shared, attention=attention)
+    parts = parts_of(graph)
+    plain = value_and_gradients(plain_loss_parts(model, *parts, loss), model)
+    fast = value_and_gradients(collapsed.loss_parts(model, *parts, loss), model)
+    assert_same(fast, plain)
+    expected = model.encode(*parts).h.detach()
+    torch.testing.assert_close(
+        collapsed.encode(model, *parts).h.detach(), expected, rtol=1e-10, atol=1e-10
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), LAYERS, LOSSES, st.sampled_from(["softmax", "uniform", "ones"]))
+def test_the_hand_derived_step_equals_autograd(graph, dims, loss, attention):
+    model = model_for(graph, dims, attention=attention)
+    parts = parts_of(graph)
+    expected = value_and_gradients(collapsed.loss_parts(model, *parts, loss), model)
+    step = CollapsedStep(model, *parts, loss)
+    first = step()
+    found = step()  # buffers are reused: the second call must not see the first
+    assert found == first
+    gradients = {name: parameter.grad.numpy() for name, parameter in model.named_parameters()}
+    values = {"total": found["loss"], "feature": found["feature"], "structure": found["structure"]}
+    assert_same((values, gradients), expected)
+
+
+def test_a_perfect_reconstruction_has_finite_gradients():
+    """Isolated nodes that are reproduced exactly: the residual is zero, and so is its gradient."""
+    graph = Graph(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
+    model = model_for(graph, (2,))
+    with torch.no_grad():
+        model.encoder_weight[0].copy_(torch.eye(2))
+    for form in ("rows", "frobenius"):
+        loss = Loss(form, 1.0, 0.0)
+        for parts in (plain_loss_parts, collapsed.loss_parts):
+            values, gradients = value_and_gradients(parts(model, *parts_of(graph), loss), model)
+            assert values["total"] == 0
+            assert all((gradient == 0).all() for gradient in gradients.values())
+        assert CollapsedStep(model, *parts_of(graph), loss)()["loss"] == 0
+        assert all((parameter.grad == 0).all() for parameter in model.parameters())
+
+
+def test_the_form_is_chosen_by_counting_work():
+    wide = random_graph(0, n=60, f=40)
+    parts = parts_of(wide)
+    assert prefers_collapsed(model_for(wide, (4, 4)), *parts)
+    assert isinstance(make_objective(model_for(wide, (4, 4)), *parts, Loss()), CollapsedStep)
+    # Three nodes and wide layers: the product of the weights would cost more than it saves.
+    narrow = random_graph(0, n=3, f=40)
+    assert not prefers_collapsed(model_for(narrow, (64, 64)), *parts_of(narrow))
+    # Only without an activation do rows and columns commute.
+    assert not prefers_collapsed(model_for(wide, (4, 4), activation="relu"), *parts)
+    assert not applies_to(Architecture(3, (2,), tied_weights=False))
+    assert not applies_to(Architecture(3, (2,), shared_attention=False))
+
+
+@pytest.mark.parametrize("dims", [(4, 4), (64, 64)])
+@pytest.mark.parametrize("settings", [{}, {"tied_weights": False}, {"activation": "tanh"}])
+def test_every_objective_gives_the_gradients_of_the_plain_loss(dims, settings):
+    graph = random_graph(5, n=12, f=7, weighted=True)
+    model, parts = model_for(graph, dims, **settings), parts_of(graph)
+    expected = value_and_gradients(plain_loss_parts(model, *parts, Loss()), model)
+    found = make_objective(model, *parts, Loss())()
+    gradients = {name: parameter.grad.numpy() for name, parameter in model.named_parameters()}
+    values = {"total": found["loss"], "feature": found["feature"], "structure": found["structure"]}
+    assert_same((values, gradients), expected)
+
+
+def test_no_large_matrix_is_made(monkeypatch):
+    """Neither the reconstruction (N×F), nor a hidden matrix (N×d1), nor a gather (E×D)."""
+    n, f, hidden, d = 50, 31, 23, 11
+    graph = random_graph(2, n=n, f=f)
+    model, (x, pattern) = model_for(graph, (hidden, d)), parts_of(graph)
+    monkeypatch.setattr(FeatureMatrix, "dense", lambda self: pytest.fail("X was made dense"))
+    forbidden = {(n, f), (n, hidden), (len(pattern), d)}
+    seen = set()
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            for item in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(item, torch.Tensor) and item.layout == torch.strided:
+                    seen.add(tuple(item.shape))
+            return result
+
+    step = CollapsedStep(model, x, pattern, Loss())
+    with Watch():
+        step()
+        collapsed.loss_parts(model, x, pattern, Loss()).total.backward()
+    assert (n, d) in seen  # the watch does see what is made
+    assert not seen & forbidden
+
+
+def test_symmetric_product_and_row_dot():
+    rng = np.random.default_rng(0)
+    for d in (5, 256, 512):
+        a = torch.from_numpy(rng.normal(size=(40, d)))
+        out = torch.empty(d, d, dtype=a.dtype)
+        torch.testing.assert_close(symmetric_product(a, out), a.T @ a)
+        torch.testing.assert_close(row_dot(a, a), (a * a).sum(1))

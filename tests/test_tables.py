@@ -1,0 +1,343 @@
+"""CSV tables in, embeddings out."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphgate.errors import InputError
+from graphgate.sources import tables
+from graphgate.sources.tables import check_output_path, read_graph, write_embedding
+
+NODES = "id,a,b,label\n1,0.5,2,x\n2,1e3,-1,\n3,0,0,y\n"
+EDGES = "source,target\n1,2\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Writes both tables and reads the graph."""
+
+    def read(nodes=NODES, edges=EDGES, **options):
+        for name, content in (("nodes.csv", nodes), ("edges.csv", edges)):
+            raw = content if isinstance(content, bytes) else content.encode()
+            (tmp_path / name).write_bytes(raw)
+        return read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv", **options)
+
+    return read
+
+
+def test_a_small_graph(read):
+    graph = read()
+    assert graph.ids.tolist() == [1, 2, 3]
+    assert graph.ids.dtype == np.int64
+    assert graph.x.dtype == np.float32
+    assert graph.x.tolist() == [[0.5, 2], [1000, -1], [0, 0]]
+    assert graph.feature_names == ("a", "b")
+    assert graph.classes == ("x", "y")
+    assert graph.labels.tolist() == [0, -1, 1]
+    assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert not graph.weighted
+    assert not graph.directed
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "\n\n" + NODES + "\n\n",
+        "\ufeff" + NODES,
+        NODES.replace("\n", "\r\n"),
+        NODES.rstrip("\n"),
+        NODES.replace("0.5", " 0.5 "),
+        NODES.replace("x", '"x"'),
+    ],
+)
+def test_spellings_of_the_same_table(read, nodes):
+    assert read(nodes).fingerprint() == read().fingerprint()
+    assert read(nodes).classes == ("x", "y")
+
+
+def test_columns_may_stand_in_any_order(read):
+    graph = read(
+        "label,b,id,a\nx,2,1,0.5\n,-1,2,1e3\ny,0,3,0\n", "target,source\n2,1\n", directed=True
+    )
+    assert graph.feature_names == ("b", "a")
+    assert graph.x[0].tolist() == [2, 0.5]
+    assert graph.adjacency.toarray()[0, 1] == 1
+    assert graph.n_edges == 1
+
+
+@pytest.mark.parametrize("edges", ["source,target", "source,target\n", "source,target,weight\n"])
+def test_a_table_without_edges_is_fine(read, edges):
+    assert read(edges=edges).n_edges == 0
+
+
+def test_weights_are_kept_and_added(read):
+    graph = read(edges="source,target,weight\n1,2,0.5\n1,2,1\n2,3,1\n3,1,0\n")
+    assert graph.weighted
+    assert graph.adjacency.toarray().tolist() == [[0, 1.5, 0], [1.5, 0, 1], [0, 1, 0]]
+
+
+def test_labels_written_as_whole_numbers_are_whole_numbers(read):
+    assert read("id,a,label\n1,0,10\n2,0,9\n3,0,\n").classes == (9, 10)
+    assert read("id,a,label\n1,0,10\n2,0,nine\n").classes == ("10", "nine")
+    assert read("id,a,label\n1,0,\n2,0,\n").labels.tolist() == [-1, -1]
+    assert read("id,a\n1,0\n2,0\n").labels is None
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [["01", "2"], ["1", "b"], ["1.0", "2"], ["+1", "2"], ["-0", "2"], ["1 ", "2"], ["1_0", "2"],
+     ["9223372036854775808", "2"], ["٣", "2"], ["NA", "null"], ["ü", "é,"]],
+)  # fmt: skip
+def test_other_ids_stay_text(read, ids):
+    quoted = [f'"{value}"' for value in ids]
+    graph = read(f"id,a\n{quoted[0]},1\n{quoted[1]},2\n", f"source,target\n{','.join(quoted)}\n")
+    assert graph.ids.tolist() == ids
+    assert graph.n_edges == 1
+
+
+@pytest.mark.parametrize("ids", [[0, -1], [9223372036854775807, -9223372036854775807]])
+def test_canonical_whole_numbers_become_numbers(read, ids):
+    graph = read(f"id,a\n{ids[0]},1\n{ids[1]},2\n", f"source,target\n{ids[0]},{ids[1]}\n")
+    assert graph.ids.tolist() == ids
+    assert graph.n_edges == 1
+
+
+def test_a_quoted_line_end_is_part_of_the_cell_and_counts_as_a_line(read):
+    table = 'id,a,label\n1,2,"two\nlines"\n2,3,"q""x"\n'
+    assert read(table).classes == ('q"x', "two\nlines")
+    with pytest.raises(InputError, match=r"nodes\.csv, line 4, column 'a': 'z'"):
+        read(table.replace("2,3", "2,z"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ("", r"is empty"),
+        ("\n \n".replace(" ", ""), r"is empty"),
+        ("id,a\n", r"has a header but no rows"),
+        ("id,a", r"has a header but no rows"),
+        ("name,a\n1,2\n", r"has no column 'id'; its columns are 'name', 'a'"),
+        ("id;a\n1;2\n", r"has no column 'id'; its columns are 'id;a' \(columns are parted by comm"),
+        ("id\n1\n", r"has no attribute column"),
+        ("id,label\n1,x\n", r"has no attribute column"),
+        ("id,a,b,a\n1,2,3,4\n", r"has two columns named 'a'"),
+        ("id,id,b\n1,2,3\n", r"has two columns named 'id'"),
+        (",id,a\n0,1,2\n", r"column 1 of .*nodes\.csv has no name"),
+        ("id,a\n1,2\n2,x\n", r", line 3, column 'a': 'x' is not a number"),
+        ("id,a\n\n1,2\n\n2,x\n", r", line 5, column 'a': 'x' is not a number"),
+        ("id,a\n1,2\n2,NA\n", r", line 3, column 'a': 'NA' is not a number"),
+        ("id,a\n1,2\n2,true\n", r", line 3, column 'a': 'true' is not a number"),
+        ("id,a\n1,2\n2,1_0\n", r", line 3, column 'a': '1_0' is not a number"),
+        ('id,a\n1,2\n2,"1,5"\n', r", line 3, column 'a': '1,5' is not a number"),
+        ("id,a\n1,2\n2, \n", r", line 3, column 'a': ' ' is not a number"),
+        ("id,a\n1,2\n2,\n", r", line 3, column 'a': the empty cell must hold a number"),
+        ("id,a\n1,2\n2,nan\n", r", line 3, column 'a': 'nan' is not a finite"),
+        ("id,a\n1,2\n2,-inf\n", r", line 3, column 'a': '-inf' is not a finite"),
+        ("id,a\n1,2\n2,1e39\n", r", line 3, column 'a': '1e39' is not a finite float32"),
+        ("id,a\n1,2\n2,1\n1,5\n", r", line 4, column 'id': '1' is on line 2 already"),
+        ("id,a\n1,2\n,1\n", r", line 3, column 'id': the empty cell names no node"),
+        ("id,a\n1,2\n2\n", r", line 3: 1 cell\(s\), but the header names 2 columns"),
+        ("id,a\n1,2\n2,3,4\n", r", line 3: 3 cell\(s\), but the header names 2 columns"),
+        (b"id,a,label\n1,2,x\n2,1,\xe9\n", r", line 3: byte 0xe9 is not UTF-8"),
+        (b"id,\xe9\n1,2\n", r", line 1: byte 0xe9 is not UTF-8"),
+        (b"id,a\n1,2\n2,\xff\n", r", line 3: byte 0xff is not UTF-8"),
+        (b"id," + b"a" * 20000 + b"\n1,2\n\xff,3\n", r", line 3: byte 0xff is not UTF-8"),
+        ("id,a\n1,2\n".encode("utf-16"), r", line 1: byte 0xff is not UTF-8"),
+        ('id,a\n1,2\n2,"1\n', r"line 3|cannot be read as CSV"),
+    ],
+)  # fmt: skip
+def test_a_wrong_node_table_is_one_sentence_with_the_place(read, nodes, words):
+    with pytest.raises(InputError, match=r"nodes\.csv.*|column 1") as caught:
+        read(nodes)
+    caught.match(words)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [
+        ("", r"is empty"),
+        ("source\n1\n", r"has no column 'target'"),
+        ("from,to\n1,2\n", r"has no column 'source'; its columns are 'from', 'to'"),
+        ("source,target,kind\n1,2,x\n", r"has a column 'kind', but an edge table has only"),
+        ("source,target,target\n1,2,2\n", r"has two columns named 'target'"),
+        ("source,target\n1,2\n1,7\n", r", line 3, column 'target': '7' is not the id of a node"),
+        ("source,target\n01,2\n", r", line 2, column 'source': '01' is not the id of a node"),
+        ("source,target\n1,\n", r", line 2, column 'target': the empty cell is not the id"),
+        ("source,target\n1,2,3\n", r", line 2: 3 cell\(s\)"),
+        ("source,target,weight\n1,2,-3\n", r", line 2, column 'weight': '-3' is not a positive"),
+        ("source,target,weight\n1,2,inf\n", r", line 2, column 'weight': 'inf' is not a positive"),
+        ("source,target,weight\n1,2,nan\n", r", line 2, column 'weight': 'nan' is not a positive"),
+        ("source,target,weight\n1,2,x\n", r", line 2, column 'weight': 'x' is not a number"),
+        ("source,target,weight\n1,2,\n", r", line 2, column 'weight': the empty cell must hold"),
+        ("source,target,weight\n1,2,3\n2,1,4\n", r": the undirected edge between"),
+        (b"source,target\n1,2\n\xff,2\n", r", line 3: byte 0xff is not UTF-8"),
+    ],
+)
+def test_a_wrong_edge_table_is_one_sentence_with_the_place(read, edges, words):
+    with pytest.raises(InputError, match=rf"edges\.csv{words}|edges\.csv {words}") as caught:
+        read(edges=edges)
+    assert "\n" not in str(caught.value)
+
+
+def test_paths_that_are_no_files(tmp_path):
+    (tmp_path / "nodes.csv").write_text(NODES)
+    with pytest.raises(InputError, match=r"edges\.csv does not exist"):
+        read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    with pytest.raises(InputError, match=r"is a directory; name the CSV file in it"):
+        read_graph(tmp_path, tmp_path / "nodes.csv")
+    with pytest.raises(InputError, match=r"nodes\.csv.edges cannot be read"):
+        read_graph(tmp_path / "nodes.csv" / "edges", tmp_path / "nodes.csv")
+
+
+def test_many_rows_and_columns(read):
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 400)).astype(np.float32)
+    lines = [",".join([f"n{i}", *map(str, row)]) for i, row in enumerate(x.tolist())]
+    edges = [f"n{i},n{(i + 1) % 300}" for i in range(300)]
+    header = ",".join(["id", *(f"c{j}" for j in range(400))])
+    graph = read("\n".join([header, *lines]), "\n".join(["source,target", *edges]))
+    np.testing.assert_array_equal(graph.x, x)
+    assert graph.n_edges == 300
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("ids", [[7, -1], ["a,b", 'q"\n'], np.array([5, 6]), np.array(["x", "y"])])
+def test_what_is_written_can_be_read_back(tmp_path, kind, ids):
+    z = Z.astype(kind)
+    listed = list(ids.tolist()) if isinstance(ids, np.ndarray) else ids
+
+    assert write_embedding(tmp_path / "z.parquet", ids, z) == tmp_path / "z.parquet"
+    table = pyarrow.parquet.read_table(tmp_path / "z.parquet")
+    assert table.column_names == ["node_id", "embedding"]
+    assert table.column("node_id").to_pylist() == listed
+    assert table.schema.field("embedding").type.list_size == 3
+    flat = table.column("embedding").combine_chunks().flatten().to_numpy()
+    assert flat.dtype == kind
+    np.testing.assert_array_equal(flat.reshape(2, 3), z)
+
+    write_embedding(tmp_path / "z.csv", ids, z)
+    assert (tmp_path / "z.csv").read_bytes().startswith(b"node_id,e0,e1,e2\n")
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    table = pyarrow.csv.read_csv(tmp_path / "z.csv", parse_options=options)
+    assert table.column("node_id").to_pylist() == listed
+    back = np.stack([table.column(f"e{i}").to_numpy() for i in range(3)], axis=1)
+    np.testing.assert_array_equal(back.astype(kind), z)
+
+
+def test_labels_are_a_last_column(tmp_path):
+    write_embedding(tmp_path / "z.csv", [1, 2], Z, labels=["x", None])
+    lines = (tmp_path / "z.csv").read_text().splitlines()
+    assert lines == ["node_id,e0,e1,e2,label", '1,0.1,2,-3,"x"', "2,4,5e-20,6,"]
+    write_embedding(tmp_path / "z.parquet", [1, 2], Z, labels=np.array([3, 4]))
+    table = pyarrow.parquet.read_table(tmp_path / "z.parquet")
+    assert table.column("label").to_pylist() == [3, 4]
+
+
+def test_a_written_embedding_can_be_a_node_table(tmp_path):
+    write_embedding(tmp_path / "z.csv", ["a", "b"], Z.astype(np.float32))
+    text = (tmp_path / "z.csv").read_text().replace("node_id", "id", 1)
+    (tmp_path / "nodes.csv").write_text(text)
+    (tmp_path / "edges.csv").write_text("source,target\n")
+    graph = read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    np.testing.assert_array_equal(graph.x, Z.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("ids", "z", "labels", "words"),
+    [
+        ([1], Z, None, r"shape \(2, 3\) for 1 node ids"),
+        ([1, 2], Z[0], None, r"shape \(3,\)"),
+        ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
+        ([1, "a"], Z, None, r"the node id 1 cannot be written"),
+        ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be written: use only whole"),
+        ([True, False], Z, None, r"the node id True cannot be written"),
+        ([1, 2**70], Z, None, r"a node id does not fit into 64 bits"),
+        ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
+        ([1, 2], Z, [0.5, 1.5], r"the label 0\.5 cannot be written"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_refused(tmp_path, ids, z, labels, words):
+    with pytest.raises(InputError, match=words):
+        write_embedding(tmp_path / "z.parquet", ids, z, labels)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["z.parquet", "z.csv"])
+def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
+    (tmp_path / name).write_text("old")
+
+    def full(table, file, *_):
+        path = file if isinstance(file, Path) else file.name
+        with open(path, "ab") as partly:
+            partly.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tables.pyarrow.parquet, "write_table", full)
+    monkeypatch.setattr(tables.pyarrow.csv, "write_csv", full)
+    with pytest.raises(InputError, match=r"cannot be written: No space left on device"):
+        write_embedding(tmp_path / name, [1, 2], Z)
+    assert os.listdir(tmp_path) == [name]
+    assert (tmp_path / name).read_text() == "old"
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.csv").touch()
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    write_embedding(tmp_path / "link.csv", [1, 2], Z)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("node_id")
+
+
+def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
+    (tmp_path / "dir.csv").mkdir()
+    (tmp_path / "file").touch()
+    assert check_output_path(str(tmp_path / "z.CSV")) == tmp_path / "z.CSV"
+    for path, words in [
+        ("z.txt", r"must end in \.parquet or \.csv"),
+        ("z", r"must end in \.parquet or \.csv"),
+        (".csv", r"must end in"),
+        ("dir.csv", r"is a directory"),
+        ("absent/z.csv", r"absent does not exist"),
+        ("file/z.csv", r"file is not a directory"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            check_output_path(tmp_path / path)
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        check_output_path(tmp_path / "z.csv", [".html"])
+
+
+def test_a_folder_without_permission_is_refused_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the suite may run as root
+    with pytest.raises(InputError, match="no permission"):
+        check_output_path(tmp_path / "z.csv")
+
+
+text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), min_size=1, max_size=5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.lists(text, min_size=1, max_size=5, unique=True))
+def test_any_text_is_an_id(tmp_path, ids):
+    def quoted(value):
+        return '"' + value.replace('"', '""') + '"'
+
+    nodes, edges = tmp_path / "n.csv", tmp_path / "e.csv"
+    nodes.write_text("id,a\n" + "".join(f"{quoted(i)},1\n" for i in ids), encoding="utf-8")
+    pairs = [(ids[0], other) for other in ids[1:]]
+    rows = "".join(f"{quoted(u)},{quoted(v)}\n" for u, v in pairs)
+    edges.write_text("source,target\n" + rows, encoding="utf-8")
+    graph = read_graph(edges, nodes)
+    assert [str(i) for i in graph.ids.tolist()] == ids
+    assert graph.n_edges == len(ids) - 1
