@@ -175,6 +175,10 @@ def evaluate(
         str | None,
         typer.Option(help="Splits hidden while training, inductive: test or test,val."),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes of one thread each; default: what is faster here."),
+    ] = None,
     json: Annotated[Path | None, typer.Option(help="Also write the result to this file.")] = None,
 ) -> None:
     """Train several times, classify the nodes, and put the paper's value beside ours."""
@@ -186,6 +190,7 @@ def evaluate(
 
     source = load_dataset(dataset)
     from graphgate.evaluation.methods import evaluate_method
+    from graphgate.evaluation.protocol import Layout
 
     result = evaluate_method(
         method,
@@ -196,6 +201,7 @@ def evaluate(
         preset=preset,
         probe=probe,
         unseen=None if unseen is None else tuple(unseen.split(",")),
+        layout=None if jobs is None else Layout(jobs, 1),
     )
     from graphgate.evaluation.report import HEADS, report_row, write_json
 

@@ -182,7 +182,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         The model holds no graph: give the nodes to embed together with everything within L hops
         of them. `nodes` (ids or a mask) asks for the rows of these nodes only, in that order.
-        A node's vector depends on its L-hop neighbourhood alone, to the last bit.
+        Then only their L-hop neighbourhood is computed: the same vectors as those of the whole
+        graph, but for the last bits, which depend on where in an array a number stands.
         """
         graph = self._graph(X, adjacency, reset=False)
         if nodes is None:
@@ -265,7 +266,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @torch.no_grad()
     def _encode(self, graph: Graph) -> Encoding:
-        """X is not made dense by rule here: the path of a node must not depend on other nodes."""
+        """X is not made dense by rule here: one product with it does not pay for that."""
         x = FeatureMatrix(graph.x, **self._where())
         pattern = Neighborhoods(graph, **self._where())
         if self.model_.architecture.activation == "identity":

@@ -123,8 +123,7 @@ class FeatureMatrix:
     Parameters
     ----------
     x : the features of a graph.
-    densify : let the fixed rule of `_faster_dense` make a sparse X dense. Inference does not,
-        so that a node's embedding does not depend on the graph it is embedded with.
+    densify : let the fixed rule of `_faster_dense` make a sparse X dense, for training.
     """
 
     def __init__(
@@ -220,20 +219,19 @@ class FeatureMatrix:
 
 
 def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
-    """a m, each row computed the same way whatever the other rows are.
+    """a m, with rows that do not depend on which other rows there are.
 
-    The kernel that a dense product picks depends on its shape, and with it the last bits of the
-    result; so `a` goes through in blocks of one fixed shape, the last one padded.
+    The kernel that a dense product picks depends on shape and alignment, and with it the last
+    bits of the result; so `a` goes through one buffer of fixed shape, block by block.
     """
     n, f = a.shape
     out = a.new_empty(n, m.shape[1])
-    last = a.new_zeros(rows, f)
+    buffer = a.new_zeros(rows, f)
+    product = a.new_empty(rows, m.shape[1])
     for start in range(0, n, rows):
-        block = a[start : start + rows]
-        if len(block) < rows:
-            last[: len(block)] = block
-            block = last
-        out[start : start + rows] = (block @ m)[: n - start]
+        count = min(rows, n - start)
+        buffer[:count] = a[start : start + count]
+        out[start : start + count] = torch.mm(buffer, m, out=product)[:count]
     return out
 
 

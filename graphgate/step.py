@@ -59,12 +59,13 @@ class CollapsedStep:
         self.d_h = buffer(n, d) if loss.feature_weight and n_layers == 1 else self.t
         self.b, self.d_b = buffer(f, d), buffer(f, d)
         self.gram, self.k = buffer(d, d), buffer(d, d)
-        for parameter in model.parameters():
-            parameter.grad = torch.zeros_like(parameter)
+        self.gradients = [(p, torch.zeros_like(p)) for p in model.parameters()]
 
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:
         model, x, pattern, loss = self.model, self.x, self.pattern, self.loss
+        for parameter, gradient in self.gradients:
+            parameter.grad = gradient
         weights = [weight.detach() for weight in model.encoder_weight]
         tails = self._embedding_matrix(weights)
         scores = _Scores(model, x, pattern)

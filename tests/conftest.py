@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from hypothesis import settings
 
 from graphgate.sources import planetoid as planetoid_files
@@ -20,6 +21,9 @@ from graphgate.sources import planetoid as planetoid_files
 # A busy machine is slow, not wrong.
 settings.register_profile("graphgate", deadline=None)
 settings.load_profile("graphgate")
+
+# Tiny products gain nothing from a second thread and wait long for it on a busy machine.
+torch.set_num_threads(1)
 
 OLD_NAMES = {
     "_reconstruct": ("numpy.core.multiarray", "_reconstruct"),

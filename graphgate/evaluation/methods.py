@@ -7,7 +7,8 @@ from functools import partial
 
 from graphgate.embedder import GATE
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import Embedder, Evaluation, evaluate
+from graphgate.evaluation.protocol import Embedder, Evaluation, Layout, Task
+from graphgate.evaluation.workers import best_layout, run_all
 from graphgate.presets import EXPERIMENTS, find_preset
 from graphgate.sources.citation import Dataset
 
@@ -37,23 +38,32 @@ def evaluate_method(
     preset: str = "authors",
     probe: str | None = None,
     unseen: tuple[str, ...] | None = None,
+    layout: Layout | None = None,
     show_progress: bool = True,
 ) -> Evaluation:
-    """Seeds `seed` … `seed + runs - 1`; probe and unseen splits default to the preset's."""
+    """Seeds `seed` … `seed + runs - 1`; probe and unseen splits default to the preset's.
+
+    layout : how the runs share the machine; by default the faster of the two that there are.
+    """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; use one of {', '.join(METHODS)}")
     form = find_preset(preset)
     probe, unseen = probe or form.probe, unseen or form.unseen
-    found = evaluate(
-        partial(METHODS[method], dataset.name, preset),
-        dataset.graph,
-        setting=setting,
-        unseen=unseen,
-        probe=probe,
-        seeds=range(seed, seed + runs),
-        show_progress=show_progress,
+    task = Task(
+        partial(METHODS[method], dataset.name, preset), dataset.graph, setting, unseen, probe
     )
+    layout = layout or best_layout(runs)
+    found = run_all(task, range(seed, seed + runs), layout, show_progress=show_progress)
     published = EXPERIMENTS[dataset.name].published.get(setting)
     return Evaluation(
-        method, dataset.name, setting, dataset.split, preset, probe, unseen, found, published
+        method,
+        dataset.name,
+        setting,
+        dataset.split,
+        preset,
+        probe,
+        unseen,
+        found,
+        layout,
+        published,
     )

@@ -1,4 +1,4 @@
-"""Runs and seeds: train, embed, probe; transductive or inductive; mean and deviation."""
+"""One run: train, embed, probe, transductive or inductive; and several: mean and deviation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from graphgate.errors import InputError
 from graphgate.evaluation.measure import measured
 from graphgate.evaluation.probe import probe_scores
 from graphgate.graph import Graph
-from graphgate.progress import progress_bar
 from graphgate.versions import versions
 
 Setting = Literal["transductive", "inductive"]
@@ -28,6 +27,14 @@ class Embedder(Protocol):
     def fit(self, X: Graph) -> Self: ...
 
     def transform(self, X: Graph) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the runs share the machine: so many processes with so many threads each."""
+
+    processes: int
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Evaluation:
     probe: str
     unseen: tuple[str, ...]
     runs: tuple[Run, ...]
+    layout: Layout
     paper: tuple[float, float] | None
 
     @property
@@ -78,6 +86,8 @@ class Evaluation:
             "mean": round(self.mean, 4),
             "std": None if self.std is None else round(self.std, 4),
             "paper": paper,
+            "processes": self.layout.processes,
+            "threads": self.layout.threads,
             "versions": versions(),
         }
 
@@ -102,34 +112,30 @@ def embed(embedder: Embedder, graph: Graph, setting: str, unseen: Sequence[str])
     raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SETTINGS)}")
 
 
-def evaluate(
-    make_embedder: Callable[[int], Embedder],
-    graph: Graph,
-    *,
-    setting: str,
-    unseen: Sequence[str],
-    probe: str,
-    seeds: Sequence[int],
-    show_progress: bool = True,
-) -> tuple[Run, ...]:
-    """One run a seed. `make_embedder(seed)` gives a fresh method.
+@dataclass(frozen=True)
+class Task:
+    """All that a run needs but for its seed; `make_embedder(seed)` gives a fresh method."""
 
-    Ctrl-C during a run gives up that run and all after it.
-    """
-    if graph.labels is None or not {"train", "test"} <= graph.splits.keys():
-        raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
-    runs: list[Run] = []
-    with progress_bar(setting, len(seeds), show=show_progress) as advance:
-        for seed in seeds:
-            with measured() as cost:
-                embedder = make_embedder(seed)
-                embedding = embed(embedder, graph, setting, unseen)
-            history = getattr(embedder, "history_", None)
-            if getattr(history, "stopped", None) == "interrupted":
-                raise KeyboardInterrupt
-            train, test = graph.splits["train"], graph.splits["test"]
-            accuracy, f1 = probe_scores(embedding, graph.labels, train, test, form=probe, seed=seed)
-            seconds, peak = round(cost.seconds, 3), round(cost.peak_memory_mb, 1)
-            runs.append(Run(seed, accuracy, f1, seconds, peak))
-            advance(note=f"accuracy {mean(run.accuracy for run in runs):.1f}")
-    return tuple(runs)
+    make_embedder: Callable[[int], Embedder]
+    graph: Graph
+    setting: str
+    unseen: Sequence[str]
+    probe: str
+
+    def run(self, seed: int) -> Run:
+        """Train, embed and probe once. Ctrl-C gives up the run."""
+        graph = self.graph
+        if graph.labels is None or not {"train", "test"} <= graph.splits.keys():
+            raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
+        with measured() as cost:
+            embedder = self.make_embedder(seed)
+            embedding = embed(embedder, graph, self.setting, self.unseen)
+        history = getattr(embedder, "history_", None)
+        if getattr(history, "stopped", None) == "interrupted":
+            raise KeyboardInterrupt
+        train, test = graph.splits["train"], graph.splits["test"]
+        accuracy, f1 = probe_scores(
+            embedding, graph.labels, train, test, form=self.probe, seed=seed
+        )
+        seconds, peak = round(cost.seconds, 3), round(cost.peak_memory_mb, 1)
+        return Run(seed, accuracy, f1, seconds, peak)

@@ -1,0 +1,53 @@
+# Every target sets up what it needs; Python >= 3.11 with pip is all that must be there.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+
+.PHONY: demo test check format benchmark results docs clean
+
+demo: $(VENV)/.run  ## train on carried data; results go to demo/
+	$(BIN)/graphgate demo --out demo
+
+test: $(VENV)/.dev  ## the test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev  ## format, lint, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+benchmark: $(VENV)/.benchmark  ## renews results/benchmarks; wants an otherwise idle machine
+	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
+	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
+	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
+	$(MAKE) docs
+
+results: $(VENV)/.dev  ## renews results/gate; about half an hour on two cores
+	$(BIN)/python scripts/renew_results.py
+	$(MAKE) docs
+
+docs: $(VENV)/.dev  ## rewrites the generated tables in README.md and docs/ from results/
+	$(BIN)/python scripts/render_tables.py
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "graphgate needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[viz]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.benchmark: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,benchmark]'
+	@touch $@ $(VENV)/.dev $(VENV)/.run
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

@@ -1,0 +1,190 @@
+"""Tables and pictures of the benchmarks, from their stored results and from nothing else.
+
+    python benchmarks/report.py
+
+reads `results/benchmarks/{epoch,growth,commands}.json` where present, replaces what stands
+between `<!-- benchmark:NAME -->` and `<!-- /benchmark -->` in README.md and docs/*.md (NAME:
+epoch, memory, growth, commands, machine) and draws docs/images/benchmark-*.png.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results" / "benchmarks"
+NAMES = ("epoch", "memory", "growth", "commands", "machine")
+PEERS = {"ours": "graphgate", "plain": "plain PyTorch", "pyg": "PyTorch Geometric"}
+TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet": "WordNet"}
+_MARKED = re.compile(r"(<!-- benchmark:(\S+) -->\n).*?(<!-- /benchmark -->)", re.DOTALL)
+
+
+def read(folder: Path = RESULTS) -> dict[str, Any]:
+    """The stored results by name: epoch, growth, commands."""
+    files = {name: folder / f"{name}.json" for name in ("epoch", "growth", "commands")}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+
+
+def tables(folder: Path = RESULTS) -> dict[str, str]:
+    """The Markdown of every block whose results are there."""
+    found = read(folder)
+    made: dict[str, str] = {}
+    if "epoch" in found:
+        made["epoch"] = epoch_table(found["epoch"]["datasets"])
+        made["memory"] = memory_table(found["epoch"]["datasets"])
+    if "growth" in found:
+        made["growth"] = growth_table(found["growth"])
+    if "commands" in found:
+        made["commands"] = commands_table(found["commands"])
+    if found:
+        made["machine"] = machine_lines(found)
+    return made
+
+
+def epoch_table(datasets: Mapping[str, Any]) -> str:
+    """Seconds an epoch; the others also as multiples of ours, with the quartiles of the rounds."""
+    rows = []
+    for peer, title in PEERS.items():
+        cells = [_epoch_cell(found, peer) for found in datasets.values()]
+        if any(cells):
+            rows.append([title, *cells])
+    rows.append(["its dense products alone", *(_dense_cell(found) for found in datasets.values())])
+    return markdown(["seconds an epoch", *_heads(datasets)], rows)
+
+
+def _epoch_cell(found: Mapping[str, Any], peer: str) -> str:
+    seconds = found["epoch_seconds"].get(peer)
+    if seconds is None:
+        return str(found["status"].get(peer, ""))
+    ratio = found["ratios"].get(f"{peer}/ours")
+    return (
+        number(seconds["median"])
+        if ratio is None
+        else f"{number(seconds['median'])} ({times(ratio)})"
+    )
+
+
+def _dense_cell(found: Mapping[str, Any]) -> str:
+    seconds, ratio = found["epoch_seconds"].get("dense"), found["ratios"].get("ours/dense")
+    if seconds is None:
+        return ""
+    return f"{number(seconds['median'])}" + (f" (graphgate {times(ratio)})" if ratio else "")
+
+
+def memory_table(datasets: Mapping[str, Any]) -> str:
+    """MiB above the imported libraries, with the data and three epochs."""
+    rows = []
+    for peer, title in PEERS.items():
+        cells = []
+        for found in datasets.values():
+            peak = found["peak_memory_mb"].get(peer)
+            told = str(found["status"].get(peer, ""))
+            cells.append(told if peak is None else f"{peak:,.0f}")
+        if any(cells):
+            rows.append([title, *cells])
+    return markdown(["peak memory, MiB", *_heads(datasets)], rows)
+
+
+def growth_table(growth: Mapping[str, Any]) -> str:
+    rows = []
+    for size in growth["sizes"]:
+        cells = [size["status"], ""]
+        if size["status"] == "ok":
+            seconds = number(size["epoch_seconds"]["median"])
+            cells = [seconds, f"{size['peak_memory_mb']:,.0f}"]
+        rows.append([f"{size['nodes']:,}", f"{size['edges']:,}" if "edges" in size else "", *cells])
+    table = markdown(["nodes", "edges", "seconds an epoch", "peak memory, MiB"], rows)
+    powers = growth["exponents"]
+    if not powers:
+        return table
+    return (
+        f"{table}\n\nTime grows as nodes to the power {powers['seconds']:.2f}, "
+        f"memory as nodes to the power {powers['memory']:.2f}."
+    )
+
+
+def commands_table(commands: Mapping[str, Any]) -> str:
+    help_, transform = commands["help"], commands["transform"]
+    title = TITLES.get(transform["graph"], "a synthetic graph")
+    vectors = f"{title}, {transform['nodes']:,} nodes"
+    rows = [
+        ["`graphgate --help`", number(help_["seconds"]["help"]["median"])],
+        ["`python -c pass`", number(help_["seconds"]["python"]["median"])],
+        ["the help, against that Python", times(help_["ratio"])],
+        [
+            f"`transform` of {transform['few']} nodes ({vectors})",
+            number(transform["seconds"]["few"]["median"]),
+        ],
+        ["`transform` of all of them", number(transform["seconds"]["whole"]["median"])],
+        ["all, against the few", times(transform["ratio"])],
+    ]
+    return markdown(["", "seconds"], rows)
+
+
+def machine_lines(found: Mapping[str, Any]) -> str:
+    """Where the numbers come from, a line a benchmark."""
+    lines = []
+    for result in found.values():
+        versions = result["versions"]
+        used = ", ".join(f"{name} {versions[name]}" for name in versions)
+        lines.append(
+            f"- `{result['command']}` on {result['cpu']}, {result['threads']} threads; {used}."
+        )
+    return "\n".join(lines)
+
+
+def markdown(heads: list[str], rows: list[list[str]]) -> str:
+    aligned = ["---", *["---:"] * (len(heads) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [heads, aligned, *rows])
+
+
+def number(value: float) -> str:
+    """Three digits that mean something."""
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
+def times(ratio: Mapping[str, float]) -> str:
+    low, median, high = (f"{ratio[key]:.3g}" for key in ("low", "median", "high"))
+    return f"{median}×" if low == high else f"{median}×, {low}–{high}"
+
+
+def _heads(datasets: Mapping[str, Any]) -> list[str]:
+    return [TITLES.get(name, name) for name in datasets]
+
+
+def replaced(text: str, made: Mapping[str, str], where: str = "the text") -> str:
+    """The text with every marked block filled; a block whose results are absent stays."""
+
+    def fill(match: re.Match[str]) -> str:
+        start, name, end = match.groups()
+        if name not in NAMES:
+            raise SystemExit(f"{where} asks for the benchmark {name!r}; names: {', '.join(NAMES)}")
+        return f"{start}{made[name]}\n{end}" if name in made else match.group()
+
+    return _MARKED.sub(fill, text)
+
+
+def main() -> None:
+    made = tables()
+    if not made:
+        raise SystemExit(f"no results in {RESULTS.relative_to(ROOT)}; run the benchmarks first")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        if not path.exists():
+            continue
+        before = path.read_text(encoding="utf-8")
+        after = replaced(before, made, path.name)
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+            print(f"{path.relative_to(ROOT)} updated")
+    from plots import draw  # matplotlib is only needed here
+
+    for picture in draw(read(), ROOT / "docs" / "images"):
+        print(f"{picture.relative_to(ROOT)} drawn")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m graphgate`: the command line."""
+
+from graphgate.cli import main
+
+main()

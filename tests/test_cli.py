@@ -1,0 +1,731 @@
+"""The command line: what it writes, what it prints, and how it fails."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+import torch
+from safetensors import safe_open
+from typer.testing import CliRunner
+
+from graphgate import GATE, Graph, InputError, cli, read_graph
+from graphgate.evaluation import methods
+from graphgate.presets import EXPERIMENTS, Experiment
+from graphgate.sources import carried, citation
+
+EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
+NODES = "id,p,q,r\na,1,0,2\nb,0,1,0\nc,3,1,0\nd,0,0,1\ne,1,1,1\n"
+SMALL = ["--dims", "4,2", "--epochs", "5"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """The folder that commands run in: two tables, no data folder, an empty cache."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "edges.csv").write_text(EDGES)
+    (folder / "nodes.csv").write_text(NODES)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("GRAPHGATE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Runs a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def refused(run, folder):
+    """Runs a command that must fail: one line, exit code 2, and every file as it was before."""
+
+    def refused(*arguments) -> str:
+        before = snapshot(folder)
+        code, _, err = run(*arguments)
+        assert code == 2, err
+        lines = [line for line in err.splitlines() if not line.startswith("Graph(")]
+        assert len(lines) == 1, err
+        assert lines[0].startswith("graphgate: ")
+        assert snapshot(folder) == before
+        return lines[0]
+
+    return refused
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes() if file.is_file() else None
+        for file in folder.rglob("*")
+    }
+
+
+def embed_options(out: str = "out.parquet") -> list[str]:
+    return ["embed", "edges.csv", "--nodes", "nodes.csv", "--out", out, *SMALL]
+
+
+def vectors(path: str) -> np.ndarray:
+    """Of a parquet file that a command wrote, (N, D)."""
+    return np.array(pyarrow.parquet.read_table(path)["embedding"].to_pylist(), dtype=np.float32)
+
+
+# --- embed and transform -------------------------------------------------------------------------
+
+
+def test_embed_then_transform_gives_the_same_bytes(run, folder):
+    code, out, err = run(*embed_options(), "--model", "m.safetensors")
+    assert code == 0, err
+    assert out == ("wrote 5 vectors of 2 to out.parquet\nwrote the model to m.safetensors\n")
+    assert err.startswith("Graph(5 nodes, 5 undirected edges, 3 dense features)\n")
+    code, out, err = run(
+        *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv"),
+        *("--out", "again.parquet"),
+    )
+    assert (code, out, err) == (0, "wrote 5 vectors of 2 to again.parquet\n", "")
+    assert (folder / "again.parquet").read_bytes() == (folder / "out.parquet").read_bytes()
+    assert sorted(os.listdir()) == [
+        *("again.parquet", "edges.csv", "m.safetensors", "nodes.csv", "out.parquet"),
+    ]
+
+
+def test_embed_writes_what_the_library_computes(run):
+    run(*embed_options(), "--structure-weight", "3", "--seed", "7", "--learning-rate", "0.01")
+    gate = GATE((4, 2), epochs=5, structure_weight=3.0, learning_rate=0.01, random_state=7)
+    with pytest.warns(match="still falling"):
+        gate.fit(read_graph("edges.csv", "nodes.csv"))
+    assert vectors("out.parquet").tobytes() == gate.embedding_.tobytes()
+    ids = pyarrow.parquet.read_table("out.parquet")["node_id"].to_pylist()
+    assert ids == ["a", "b", "c", "d", "e"]
+
+
+def test_warnings_are_plain_notes(run):
+    code, _, err = run(*embed_options(), "--learning-rate", "0.05")
+    assert code == 0
+    assert "\nnote: the loss was still falling after 5 epochs" in err
+    assert "Warning" not in err
+
+
+def test_every_option_reaches_the_method(run, monkeypatch):
+    asked = []
+
+    class Stop(InputError):
+        pass
+
+    class Spy:
+        def __init__(self, dims, **settings):
+            asked.append({"dims": dims} | settings)
+
+        def fit(self, graph):
+            asked.append(graph)
+            raise Stop("enough")
+
+    monkeypatch.setattr("graphgate.embedder.GATE", Spy)
+    code, _, _ = run(
+        *("embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.csv", "--directed"),
+        *("--dims", "9,8,7", "--preset", "paper", "--structure-weight", "2.5"),
+        *("--activation", "relu", "--epochs", "11", "--learning-rate", "0.5"),
+        *("--patience", "3", "--seed", "6", "--checkpoint", "c.safetensors"),
+        *("--device", "cpu", "--dtype", "float64"),
+    )
+    assert code == 2
+    settings, graph = asked
+    assert graph.directed
+    assert settings == {
+        "dims": (9, 8, 7),
+        "preset": "paper",
+        "structure_weight": 2.5,
+        "activation": "relu",
+        "epochs": 11,
+        "learning_rate": 0.5,
+        "patience": 3,
+        "random_state": 6,
+        "checkpoint": Path("c.safetensors"),
+        "device": "cpu",
+        "dtype": "float64",
+    }
+
+
+def test_csv_and_parquet_hold_the_same_numbers(run):
+    run(*embed_options("out.csv"))
+    run(*embed_options("out.parquet"))
+    text = Path("out.csv").read_text().splitlines()
+    assert text[0] == "node_id,e0,e1"
+    table = pyarrow.csv.read_csv("out.csv")
+    assert table["node_id"].to_pylist() == ["a", "b", "c", "d", "e"]
+    numbers = np.stack([table["e0"].to_numpy(), table["e1"].to_numpy()], axis=1)
+    assert np.array_equal(numbers.astype(np.float32), vectors("out.parquet"))
+
+
+def test_nodes_never_seen(run):
+    run(*embed_options(), "--model", "m.safetensors")
+    Path("new_nodes.csv").write_text("id,p,q,r\nu,2,2,0\nv,0,1,1\n")
+    Path("new_edges.csv").write_text("source,target\nu,v\n")
+    code, _, err = run(
+        *("transform", "m.safetensors", "new_edges.csv", "--nodes", "new_nodes.csv"),
+        *("--out", "new.parquet"),
+    )
+    assert code == 0, err
+    graph = Graph.from_edges(np.array([[2, 2, 0], [0, 1, 1]], dtype=np.float32), [(0, 1)])
+    expected = GATE.load("m.safetensors").transform(graph)
+    assert vectors("new.parquet").tobytes() == expected.tobytes()
+
+
+def test_transform_reads_edges_as_the_model_was_trained(run):
+    run(*embed_options(), "--directed", "--model", "m.safetensors")
+    code, _, err = run(
+        *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv"),
+        *("--out", "again.parquet"),
+    )
+    assert code == 0, err
+    assert np.array_equal(vectors("again.parquet"), vectors("out.parquet"))
+    run(*embed_options("other.parquet"))
+    assert not np.array_equal(vectors("other.parquet"), vectors("out.parquet"))
+
+
+def test_an_existing_output_is_replaced(run):
+    Path("out.parquet").write_bytes(b"old")
+    assert run(*embed_options())[0] == 0
+    assert vectors("out.parquet").shape == (5, 2)
+
+
+# --- mistakes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--dims", "4,x"], "--dims takes whole numbers such as 512,512, got '4,x'"),
+        (["--dims", ""], "--dims takes whole numbers"),
+        (["--dims", "4,,2"], "--dims takes whole numbers"),
+        (["--dims", "4,0"], "each of dims must be a whole number of at least 1"),
+        (["--dims", "-3"], "each of dims must be a whole number of at least 1"),
+        (["--preset", "ours"], "unknown preset 'ours'; use one of authors, paper"),
+        (["--activation", "step"], "unknown activation 'step'"),
+        (["--device", "cuda:99"], "the device 'cuda:99' cannot be used"),
+        (["--device", "toaster"], "the device 'toaster' cannot be used"),
+        (["--device", "meta"], "the device 'meta' cannot be used"),
+        (["--dtype", "float8"], "dtype must be one of float32, float64, got 'float8'"),
+        (["--epochs", "0"], "epochs must be a whole number of at least 1"),
+        (["--learning-rate", "0"], "learning_rate must be positive"),
+        (["--learning-rate", "nan"], "learning_rate must be a number"),
+        (["--learning-rate", "inf"], "learning_rate must be positive"),
+        (["--structure-weight", "-1"], "structure_weight must be a finite number"),
+        (["--patience", "0"], "patience must be a whole number of at least 1"),
+        (["--seed", "-1"], "random_state must be a whole number of at least 0"),
+        (["--out", "no/out.parquet"], "no does not exist"),
+        (["--out", "out.txt"], "must end in .parquet or .csv"),
+        (["--out", "."], "is a directory"),
+        (["--model", "no/m.safetensors"], "no does not exist"),
+        (["--model", "m.pkl"], "must end in .safetensors"),
+        (["--checkpoint", "no/c.safetensors"], "no does not exist"),
+        (["--nodes", "none.csv"], "none.csv does not exist"),
+        (["--nodes", "."], "is a directory"),
+        (["--preset", "paper", "--learning-rate", "1e30"], "training diverged"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_options_of_embed(refused, options, words):
+    assert words in refused(*embed_options(), *options)
+
+
+@pytest.mark.xfail(strict=True, reason="weights are finite after the last epoch, vectors are not")
+def test_a_run_that_diverges_in_its_last_epoch(refused):
+    diverging = ["--preset", "paper", "--learning-rate", "1e30", "--epochs", "1"]
+    assert "diverged" in refused(*embed_options(), *diverging)
+
+
+@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="torch refuses a step above float32")
+def test_a_step_that_does_not_fit_the_precision(refused):
+    refused(*embed_options(), "--preset", "paper", "--learning-rate", "1e39")
+
+
+@pytest.mark.xfail(strict=True, reason="the output may be one of the inputs")
+def test_the_output_is_not_the_input(refused):
+    assert "nodes.csv" in refused(*embed_options("nodes.csv"))
+
+
+@pytest.mark.xfail(strict=True, reason="the model may take the place of the checkpoint")
+def test_the_model_is_not_the_checkpoint(refused):
+    refused(*embed_options(), "--model", "m.safetensors", "--checkpoint", "m.safetensors")
+
+
+def test_a_missing_edge_file(refused):
+    words = refused("embed", "none.csv", "--nodes", "nodes.csv", "--out", "out.csv")
+    assert "none.csv does not exist" in words
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("nodes.csv", "", "is empty"),
+        ("nodes.csv", "id\na\n", "no attribute column"),
+        ("nodes.csv", NODES.replace("3,1,0", "3,nan,0"), "line 4"),
+        ("nodes.csv", NODES.replace("3,1,0", "3,,0"), "line 4"),
+        ("nodes.csv", NODES.replace("3,1,0", "3,high,0"), "line 4"),
+        ("nodes.csv", NODES.replace("3,1,0", "3,1e60,0"), "line 4"),
+        ("nodes.csv", NODES + "a,1,1,1\n", "ids must be distinct"),
+        ("nodes.csv", b"\x89PNG\r\n\x1a\n\0\0\xff", "nodes.csv"),
+        ("edges.csv", "from,to\na,b\n", "source"),
+        ("edges.csv", EDGES + "a,z\n", "'z' is not the id of a node"),
+        ("edges.csv", "source,target,weight\na,b,-1\n", "weight"),
+    ],
+)
+def test_wrong_tables(refused, file, content, words):
+    Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    message = refused(*embed_options())
+    assert words in message
+    assert file in message
+
+
+@pytest.fixture
+def model(run) -> str:
+    run(*embed_options(), "--model", "m.safetensors")
+    os.remove("out.parquet")
+    return "m.safetensors"
+
+
+def transform_options(model: str = "m.safetensors") -> list[str]:
+    return ["transform", model, "edges.csv", "--nodes", "nodes.csv", "--out", "new.parquet"]
+
+
+def test_a_model_that_is_none(refused, model):
+    assert "nodes.csv is not a graphgate model file" in refused(*transform_options("nodes.csv"))
+    assert "there is no file none.safetensors" in refused(*transform_options("none.safetensors"))
+    assert "there is no file ." in refused(*transform_options("."))
+    raw = Path(model).read_bytes()
+    Path(model).write_bytes(raw[: len(raw) // 2])
+    assert "is not a graphgate model file, or it is damaged" in refused(*transform_options())
+
+
+def test_a_checkpoint_is_no_model(refused, run):
+    run(*embed_options(), "--checkpoint", "c.safetensors")
+    assert "its header says 'checkpoint'" in refused(*transform_options("c.safetensors"))
+
+
+def test_a_model_of_other_features(refused, model):
+    Path("nodes.csv").write_text(NODES.replace("id,p,q,r", "id,q,p,r"))
+    assert "the feature 'q' where the model was trained with 'p'" in refused(*transform_options())
+    Path("nodes.csv").write_text("id,p\na,1\nb,1\nc,1\nd,1\ne,1\n")
+    assert "1 features, but GATE is expecting 3" in refused(*transform_options())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--out", "no/new.csv"], "no does not exist"),
+        (["--out", "new.safetensors"], "must end in"),
+        (["--device", "toaster"], "the device 'toaster' cannot be used"),
+        (["--nodes", "none.csv"], "none.csv does not exist"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_options_of_transform(refused, model, options, words):
+    assert words in refused(*transform_options(model), *options)
+
+
+def test_a_full_disk(run, monkeypatch, folder):
+    def full(*arguments):
+        raise OSError(28, os.strerror(28))
+
+    before = snapshot(folder)
+    monkeypatch.setattr("graphgate.files.os.replace", full)
+    code, _, err = run(*embed_options())
+    assert code == 2
+    assert err.splitlines()[-1] == (
+        "graphgate: out.parquet cannot be written: No space left on device"
+    )
+    assert snapshot(folder) == before
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        pytest.param(lambda: np.ones(2**50), id="numpy"),
+        pytest.param(
+            lambda: torch.ones(2**50),
+            id="torch",
+            marks=pytest.mark.xfail(
+                strict=True, raises=RuntimeError, reason="torch has an error of its own for this"
+            ),
+        ),
+    ],
+)
+def test_too_little_memory(refused, monkeypatch, failing):
+    monkeypatch.setattr("graphgate.embedder.GATE.fit", lambda self, graph: failing())
+    assert "not enough memory" in refused(*embed_options())
+
+
+USAGE = [
+    ["embed"],
+    ["embed", "edges.csv"],
+    ["embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.csv", "--epochs", "many"],
+    ["embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.csv", "--speed", "9"],
+    ["transform", "m.safetensors"],
+    ["evaluate"],
+    ["evaluate", "--dataset", "cora", "--runs", "0"],
+    ["evaluate", "--dataset", "cora", "--seed", "-1"],
+    ["data", "destroy"],
+    ["demo", "--runs", "0"],
+    ["embroider"],
+]
+
+
+@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
+def test_usage_errors(run, folder, arguments):
+    before = snapshot(folder)
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: ")
+    assert "Traceback" not in err
+    assert snapshot(folder) == before
+
+
+# --- interrupted and resumed ---------------------------------------------------------------------
+
+
+@pytest.mark.xfail(strict=True, reason="typer turns Ctrl-C into a bare exit code before main does")
+def test_an_interrupt_outside_training_is_told(run, monkeypatch):
+    def interrupt(self, graph):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphgate.embedder.GATE.fit", interrupt)
+    code, _, err = run(*embed_options())
+    assert code == 130
+    assert err.splitlines()[-1] == "interrupted: nothing was written"
+
+
+def checkpoint_losses(path: str) -> list[float]:
+    with safe_open(path, framework="pt") as file:
+        return json.loads(file.metadata()["graphgate"])["history"]["loss"]
+
+
+# A shell that starts tests in the background has its children ignore SIGINT.
+START = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from graphgate.cli import main; main()"
+)
+
+
+def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(run, folder):
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", START, *embed_options()),
+            *("--epochs", "100000000", "--checkpoint", "c.safetensors"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 100
+        while not Path("c.safetensors").exists() and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    done = len(checkpoint_losses("c.safetensors"))
+    assert process.returncode == 130, err
+    assert out == "wrote 5 vectors of 2 to out.parquet\n"
+    assert f"interrupted: this is what {done} epochs learned" in err
+    assert "Traceback" not in err
+    assert sorted(os.listdir()) == ["c.safetensors", "edges.csv", "nodes.csv", "out.parquet"]
+
+    half, losses = vectors("out.parquet"), checkpoint_losses("c.safetensors")
+    more = ["--epochs", str(done + 30)]
+    code, _, err = run(*embed_options("resumed.parquet"), *more, "--checkpoint", "c.safetensors")
+    assert code == 0, err
+    assert checkpoint_losses("c.safetensors")[:done] == losses
+    assert len(checkpoint_losses("c.safetensors")) == done + 30
+    run(*embed_options("straight.parquet"), *more)
+    assert vectors("resumed.parquet").tobytes() == vectors("straight.parquet").tobytes()
+    assert not np.array_equal(half, vectors("resumed.parquet"))
+
+
+def test_a_checkpoint_of_another_run(refused, run):
+    run(*embed_options(), "--checkpoint", "c.safetensors")
+    for other in (["--seed", "1"], ["--learning-rate", "0.5"], ["--dims", "3,2"], ["--directed"]):
+        words = refused(*embed_options(), "--checkpoint", "c.safetensors", *other)
+        assert "belongs to another run" in words
+    past = refused(*embed_options(), "--checkpoint", "c.safetensors", "--epochs", "2")
+    assert "is at epoch 5, past the 2 asked for" in past
+    Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
+    assert "belongs to another run" in refused(*embed_options(), "--checkpoint", "c.safetensors")
+
+
+def test_a_checkpoint_that_is_none(refused):
+    Path("c.safetensors").write_bytes(b"something else")
+    words = refused(*embed_options(), "--checkpoint", "c.safetensors")
+    assert "is not a graphgate checkpoint file" in words
+
+
+# --- evaluate ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_epochs(monkeypatch):
+    for name, experiment in EXPERIMENTS.items():
+        quick = Experiment(experiment.structure_weight, 2, experiment.published)
+        monkeypatch.setitem(EXPERIMENTS, name, quick)
+
+
+@pytest.fixture
+def small_data(monkeypatch, two_epochs):
+    """A graph of 30 nodes under every dataset's name; settings as the commands use them."""
+    rng = np.random.default_rng(0)
+    turn = np.arange(30) % 3
+
+    def load(name, folder=None):
+        citation.check_name(name)
+        graph = Graph(
+            rng.random((30, 4)),
+            np.triu(rng.random((30, 30)) < 0.2, 1),
+            labels=["a_b", "c", "d"] * 5 + ["c", "d", "a_b"] * 5,
+            splits={"train": turn == 0, "val": turn == 1, "test": turn == 2},
+        )
+        return citation.Dataset(name, graph, "seeded", "made here", graph.n_edges, 0)
+
+    monkeypatch.setattr(citation, "load_dataset", load)
+
+
+PROMISED = {
+    *("method", "dataset", "setting", "split", "preset", "runs", "mean", "std", "paper"),
+    "versions",
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_evaluate_on_cora(run, two_epochs):
+    arguments = ["evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json"]
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    assert "83.2 ± 0.6" in out
+    assert "not the public split" in out
+    result = json.loads(Path("out.json").read_text("utf-8"))
+    assert set(result) >= PROMISED
+    assert (result["method"], result["dataset"]) == ("gate", "cora")
+    assert (result["setting"], result["split"]) == ("transductive", "seeded")
+    assert (result["preset"], result["std"]) == ("authors", None)
+    assert result["paper"] == {"mean": 83.2, "std": 0.6}
+    (only,) = result["runs"]
+    assert set(only) == {"seed", "accuracy", "macro_f1", "seconds", "peak_memory_mb"}
+    assert only["seed"] == 0
+    assert only["accuracy"] == result["mean"]
+    assert 20 < only["accuracy"] <= 100
+    assert result["command"] == " ".join(["graphgate", *arguments])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_evaluate_inductively(run, small_data):
+    code, out, err = run(
+        *("evaluate", "--dataset", "citeseer", "--setting", "inductive", "--preset", "paper"),
+        *("--runs", "2", "--seed", "5", "--probe", "one-vs-rest", "--unseen", "test,val"),
+        *("--json", "out.json"),
+    )
+    assert code == 0, err
+    assert "71.5 ± 0.7" in out
+    result = json.loads(Path("out.json").read_text("utf-8"))
+    assert [one["seed"] for one in result["runs"]] == [5, 6]
+    assert (result["probe"], result["unseen"]) == ("one-vs-rest", ["test", "val"])
+    accuracies = [one["accuracy"] for one in result["runs"]]
+    assert result["mean"] == pytest.approx(np.mean(accuracies), abs=1e-4)
+    assert result["std"] == pytest.approx(np.std(accuracies, ddof=1), abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--dataset", "ogbn"], "there is no dataset 'ogbn'; the names are cora"),
+        (["--dataset", "Cora"], "there is no dataset 'Cora'"),
+        (["--method", "gat"], "unknown method 'gat'"),
+        (["--setting", "semi"], "unknown setting 'semi'"),
+        (["--preset", "ours"], "unknown preset 'ours'"),
+        (["--probe", "svm"], "unknown probe 'svm'"),
+        (["--setting", "inductive", "--unseen", "dev"], "no split 'dev'"),
+        (["--json", "no/out.json"], "no does not exist"),
+        (["--json", "out.txt"], "must end in .json"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_options_of_evaluate(refused, small_data, options, words):
+    assert words in refused("evaluate", "--dataset", "cora", "--json", "o.json", *options)
+
+
+def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, folder):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(methods.METHODS, "gate", interrupt)
+    before = snapshot(folder)
+    code, out, err = run("evaluate", "--dataset", "cora", "--json", "out.json")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert snapshot(folder) == before
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def test_data_list(run):
+    code, out, err = run("data", "list")
+    assert (code, err) == (0, "")
+    (cora,) = [line.split() for line in out.splitlines() if "cora" in line]
+    assert cora[1:3] == ["2,708", "5,429"]
+    (pubmed,) = [line.split() for line in out.splitlines() if "pubmed" in line]
+    assert pubmed[1:3] == ["19,717", "44,338"]
+    assert "140/500/1000" in out
+
+
+def test_data_verify(run):
+    code, out, err = run("data", "verify", "cora")
+    assert (code, err) == (0, "")
+    (carried_row,) = [line.split() for line in out.splitlines() if "cora.npz" in line]
+    assert carried_row[1] == "ok"
+    assert out.count("missing") == 8  # of the public files, none is in the empty cache
+
+
+def test_data_verify_finds_an_altered_file(run, monkeypatch):
+    raw = carried.carried_bytes("cora")
+    monkeypatch.setattr(carried, "carried_bytes", lambda name: raw[:-1] + b"?")
+    code, out, err = run("data", "verify", "cora")
+    assert code == 2
+    assert "altered" in out
+    assert err.startswith("graphgate: cora.npz in carried with the package is altered")
+    assert err.count("\n") == 1
+
+
+def test_data_verify_finds_an_altered_download(run, fake_cora, monkeypatch):
+    monkeypatch.setenv("GRAPHGATE_DATA", str(fake_cora))
+    assert run("data", "verify", "cora")[0] == 0
+    (fake_cora / "ind.cora.x").write_bytes(b"other")
+    code, _, err = run("data", "verify", "cora")
+    assert code == 2
+    assert err.startswith("graphgate: ind.cora.x in ")
+
+
+@pytest.mark.parametrize("command", ["fetch", "verify"])
+def test_an_unknown_dataset(refused, command):
+    assert "there is no dataset 'ogbn'" in refused("data", command, "ogbn")
+
+
+def test_nothing_is_fetched_if_one_name_is_wrong(refused, monkeypatch):
+    monkeypatch.setattr(citation, "fetch", lambda *a, **k: pytest.fail("fetched"))
+    assert "there is no dataset 'ogbn'" in refused("data", "fetch", "cora", "ogbn")
+
+
+def test_fetch_tells_where_it_puts_the_files(run, monkeypatch, tmp_path):
+    asked = []
+
+    def fetch(name, *, folder):
+        asked.append((name, folder))
+        return folder or tmp_path / "cache"
+
+    monkeypatch.setattr(citation, "fetch", fetch)
+    code, out, _ = run("data", "fetch", "cora", "--folder", "there")
+    assert (code, out) == (0, "cora: in there\n")
+    run("data", "fetch")
+    assert asked[1:] == [(name, None) for name in ("cora", "citeseer", "pubmed")]
+
+
+def test_a_data_folder_that_is_not_there(refused, monkeypatch):
+    monkeypatch.setenv("GRAPHGATE_DATA", "nowhere")
+    assert "nowhere (named by $GRAPHGATE_DATA) does not exist" in refused("data", "list")
+
+
+# --- demo ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_demo_makes_all_it_promises(run, small_data):
+    code, out, err = run("demo", "--out", "made/here", "--runs", "1")
+    assert code == 0, err
+    names = sorted(os.listdir("made/here"))
+    assert names == sorted(
+        f"{name}.{ending}"
+        for name in ("cora", "citeseer")
+        for ending in ("json", "parquet", "png", "safetensors")
+    )
+    for name in names:
+        assert f"wrote made/here/{name}\n" in out
+    table = pyarrow.parquet.read_table("made/here/cora.parquet")
+    assert table.column_names == ["node_id", "embedding", "label"]
+    assert table["label"].to_pylist()[:3] == ["a_b", "c", "d"]
+    assert GATE.load("made/here/cora.safetensors").dims == (512, 512)
+    assert Path("made/here/cora.png").read_bytes().startswith(b"\x89PNG")
+    results = json.loads(Path("made/here/citeseer.json").read_text("utf-8"))
+    assert [result["setting"] for result in results] == ["transductive", "inductive"]
+    assert results[0]["paper"] == {"mean": 71.8, "std": 0.8}
+    assert "83.2 ± 0.6" in out
+    assert "82.5 ± 0.5" in out
+
+
+def test_a_demo_without_a_place(refused, small_data):
+    Path("file").write_text("")
+    assert "the folder file cannot be made" in refused("demo", "--out", "file")
+
+
+# --- help ----------------------------------------------------------------------------------------
+
+COMMANDS = [
+    [],
+    ["embed"],
+    ["transform"],
+    ["evaluate"],
+    ["demo"],
+    ["data"],
+    ["data", "list"],
+    ["data", "fetch"],
+    ["data", "verify"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_an_example(command):
+    done = CliRunner().invoke(cli.app, [*command, "--help"])
+    assert done.exit_code == 0
+    assert f"Example: graphgate {' '.join(command)}".rstrip() in " ".join(done.output.split())
+
+
+def test_the_list_of_commands_is_complete():
+    names = {c.name or c.callback.__name__ for c in cli.app.registered_commands}
+    names |= {c.name or c.callback.__name__ for c in cli.data.registered_commands}
+    listed = {command[-1] for command in COMMANDS if command}
+    assert names == {name.removesuffix("_data") for name in listed} - {"data"}
+
+
+# --- as a program --------------------------------------------------------------------------------
+
+
+def test_the_program_itself(folder):
+    def program(*arguments):
+        command = [sys.executable, "-m", "graphgate", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    done = program(*embed_options("out.csv"))
+    assert done.returncode == 0, done.stderr
+    assert Path("out.csv").read_text().startswith("node_id,e0,e1\n")
+    before = snapshot(folder)
+    done = program(*embed_options("out.csv"), "--preset", "paper", "--learning-rate", "1e30")
+    assert done.returncode == 2
+    _, line = done.stderr.splitlines()
+    assert line.startswith("graphgate: training diverged")
+    assert snapshot(folder) == before

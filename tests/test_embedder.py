@@ -1,0 +1,344 @@
+"""GATE as users hold it."""
+
+import hashlib
+import math
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from graphs import graphs, random_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from graphgate import GATE, Graph, load_dataset
+from graphgate.errors import DivergenceError, InputError
+from graphgate.presets import EXPERIMENTS, PRESETS
+
+# Most fits here stop long before the loss has settled.
+pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")
+
+
+def small(**settings) -> GATE:
+    return GATE(
+        **{"dims": (6, 4), "epochs": 15, "learning_rate": 0.01, "random_state": 0} | settings
+    )
+
+
+@parametrize_with_checks(
+    [GATE(dims=(8, 4), epochs=10), GATE(dims=(3,), activation="tanh", epochs=5)]
+)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def test_embedding_attention_history_and_their_shapes():
+    graph = random_graph(1, n=12)
+    gate = small().fit(graph)
+    assert gate.embedding_.shape == (12, 4)
+    assert gate.embedding_.dtype == np.float32
+    assert len(gate.attention_.encoder) == len(gate.attention_.decoder) == 2
+    for alpha in (*gate.attention_.encoder, gate.attention_.average):
+        np.testing.assert_allclose(alpha.sum(axis=1), 1, rtol=1e-5)
+        assert (alpha.toarray() > 0).sum() == graph.adjacency.nnz + 12
+    assert len(gate.history_) == 15
+    np.testing.assert_allclose(
+        gate.history_["loss"], np.add(gate.history_["feature"], gate.history_["structure"])
+    )
+    assert gate.history_["loss"][-1] < gate.history_["loss"][0]
+    assert gate.get_feature_names_out().tolist() == ["gate0", "gate1", "gate2", "gate3"]
+
+
+def test_the_average_attention_is_over_layers_of_encoder_and_decoder():
+    gate = small(shared_attention=False).fit(random_graph(2))
+    layers = [a.toarray() for a in (*gate.attention_.encoder, *gate.attention_.decoder)]
+    assert not np.allclose(layers[0], layers[2])
+    np.testing.assert_allclose(gate.attention_.average.toarray(), np.mean(layers, axis=0))
+
+
+def test_reconstruct_is_the_decoder():
+    graph = random_graph(3, n=15, f=5)
+    gate = small(dims=(8, 5), epochs=500, structure_weight=0.0, learning_rate=0.01).fit(graph)
+    rebuilt = gate.reconstruct(graph)
+    assert rebuilt.shape == (15, 5)
+    # Trained on features alone it comes closer than predicting nothing.
+    x = graph.x.toarray()
+    assert np.linalg.norm(rebuilt - x) < 0.7 * np.linalg.norm(x)
+    np.testing.assert_allclose(np.linalg.norm(rebuilt - x), gate.history_["feature"][-1], rtol=1e-2)
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(), st.sampled_from(["identity", "tanh"]), st.integers(0, 99))
+def test_embeddings_move_with_the_nodes(graph, activation, seed):
+    """Renumbering the nodes renumbers the rows of the embedding, and nothing else."""
+    order = np.random.default_rng(seed).permutation(graph.n_nodes)
+    settings = {"epochs": 3, "activation": activation, "dtype": "float64"}
+    whole = small(**settings).fit(graph)
+    turned = small(**settings).fit(graph.subgraph(graph.ids[order]))
+    np.testing.assert_allclose(turned.embedding_, whole.embedding_[order], rtol=1e-7, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs(), st.sampled_from(["identity", "relu"]), st.integers(1, 3), st.data())
+def test_a_few_nodes_need_only_their_neighbourhood(graph, activation, layers, data):
+    gate = small(dims=(5, 4, 3)[:layers], epochs=2, activation=activation).fit(graph)
+    np.testing.assert_array_equal(gate.transform(graph), gate.embedding_)
+    some = data.draw(st.lists(st.sampled_from(graph.ids.tolist()), min_size=1, max_size=3))
+    found = gate.transform(graph, nodes=some)
+    np.testing.assert_allclose(found, gate.embedding_[graph.rows(some)], rtol=1e-5, atol=1e-6)
+    near = graph.neighborhood(some, layers)
+    np.testing.assert_allclose(gate.transform(near)[near.rows(some)], found, rtol=1e-5, atol=1e-6)
+
+
+def test_unseen_nodes_are_embedded():
+    graph = random_graph(5, n=30)
+    seen = graph.without([3, 7, 29])
+    gate = small().fit(seen)
+    embedding = gate.transform(graph)
+    assert embedding.shape == (30, 4)
+    assert np.isfinite(embedding).all()
+    assert np.abs(embedding[[3, 7, 29]]).sum() > 0
+
+
+def test_features_with_an_adjacency_are_a_graph():
+    graph = random_graph(6)
+    for x in (graph.x, graph.x.toarray()):
+        for adjacency in (graph.adjacency, graph.adjacency.toarray()):
+            gate = small().fit(x, adjacency=adjacency)
+            np.testing.assert_allclose(gate.embedding_, small().fit(graph).embedding_, rtol=1e-4)
+            np.testing.assert_array_equal(gate.transform(x, adjacency=adjacency), gate.embedding_)
+    with pytest.raises(InputError, match="either a Graph or adjacency"):
+        small().fit(graph, adjacency=graph.adjacency)
+    with pytest.raises(InputError, match=r"the adjacency has shape \(2, 2\)"):
+        small().fit(graph.x, adjacency=np.eye(2))
+
+
+def test_isolated_nodes_and_empty_rows_give_finite_embeddings():
+    graph = Graph(sp.csr_array((5, 3)))
+    for preset in PRESETS:
+        gate = small(preset=preset).fit(graph)
+        assert (gate.embedding_ == 0).all()
+        assert np.isfinite(gate.history_["loss"]).all()
+    one = small().fit(Graph([[2.0, 1.0]]))
+    assert np.isfinite(one.embedding_).all()
+
+
+def test_labels_do_not_reach_the_embedder():
+    graph = random_graph(8)
+    plain = small().fit(graph).embedding_
+    labelled = Graph(graph.x, graph.adjacency, labels=["a", "b", None] * 3)
+    assert small().fit(labelled).embedding_.tobytes() == plain.tobytes()
+    assert small().fit(graph, y=np.arange(9)).embedding_.tobytes() == plain.tobytes()
+
+
+def test_pipeline_and_clone():
+    graph = random_graph(9, n=20)
+    y = np.arange(20) % 2
+    pipeline = Pipeline([("gate", small()), ("probe", LogisticRegression())])
+    assert pipeline.fit(graph, y).predict(graph).shape == (20,)
+    fitted = pipeline.named_steps["gate"]
+    fresh = clone(fitted)
+    assert not hasattr(fresh, "model_")
+    assert fresh.get_params() == fitted.get_params()
+    assert fresh.fit(graph).embedding_.tobytes() == fitted.embedding_.tobytes()
+
+
+def test_presets_are_what_their_page_says():
+    assert (PRESETS["authors"].feature_loss, PRESETS["authors"].clip_norm) == ("frobenius", 5.0)
+    assert (PRESETS["paper"].feature_loss, PRESETS["paper"].clip_norm) == ("rows", math.inf)
+    assert {name: (e.structure_weight, e.epochs) for name, e in EXPERIMENTS.items()} == {
+        "cora": (0.5, 100),
+        "citeseer": (20.0, 100),
+        "pubmed": (0.5, 500),
+    }
+    graph = random_graph(10)
+    authors, paper = (small(preset=name).fit(graph) for name in ("authors", "paper"))
+    explicit = small(preset="authors", feature_loss="rows", clip_norm=math.inf).fit(graph)
+    assert explicit.embedding_.tobytes() == paper.embedding_.tobytes()
+    assert authors.embedding_.tobytes() != paper.embedding_.tobytes()
+    x, rebuilt = graph.x.toarray(), None
+    start = small(preset="paper", learning_rate=1e-30, epochs=1).fit(graph)
+    rebuilt = start.reconstruct(graph)
+    assert start.history_["feature"][0] == pytest.approx(
+        np.linalg.norm(x - rebuilt, axis=1).sum(), rel=1e-4
+    )
+    start = small(preset="authors", learning_rate=1e-30, epochs=1).fit(graph)
+    assert start.history_["feature"][0] == pytest.approx(np.linalg.norm(x - rebuilt), rel=1e-4)
+
+
+@pytest.mark.parametrize("part", ["feature", "structure"])
+def test_a_loss_can_be_switched_off(part):
+    gate = small(**{f"{part}_weight": 0.0}).fit(random_graph(11))
+    assert set(gate.history_[part]) == {0.0}
+    assert gate.history_["loss"][-1] < gate.history_["loss"][0]
+
+
+@pytest.mark.parametrize("attention", ["uniform", "ones"])
+def test_attention_can_be_switched_off(attention):
+    graph = random_graph(12)
+    gate = small(attention=attention).fit(graph)
+    neighbours = graph.adjacency.toarray().astype(bool) | np.eye(9, dtype=bool)
+    expected = neighbours / neighbours.sum(axis=1, keepdims=True)
+    expected = expected if attention == "uniform" else neighbours
+    np.testing.assert_allclose(gate.attention_.average.toarray(), expected, rtol=1e-6)
+
+
+def test_the_bare_gate_says_when_it_should_have_gone_on():
+    graph = random_graph(13, n=20)
+    with pytest.warns(ConvergenceWarning, match="still falling after 15 epochs"):
+        small(learning_rate=0.05).fit(graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small(epochs=3000, learning_rate=0.05, patience=200, tolerance=1e-3).fit(graph)
+
+
+def test_float32_follows_float64():
+    graph = random_graph(14, n=25)
+    single, double = (small(dtype=dtype).fit(graph) for dtype in ("float32", "float64"))
+    assert double.embedding_.dtype == np.float64
+    np.testing.assert_allclose(single.embedding_, double.embedding_, rtol=1e-3, atol=1e-4)
+
+
+def test_random_states():
+    graph = random_graph(15)
+    assert small(random_state=3).fit(graph).seed_ == 3
+    state = np.random.RandomState(1)
+    first, second = small(random_state=state).fit(graph), small(random_state=state).fit(graph)
+    assert first.seed_ != second.seed_
+    again = small(random_state=first.seed_).fit(graph)
+    assert again.embedding_.tobytes() == first.embedding_.tobytes()
+    assert small(random_state=None).fit(graph).seed_ >= 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"dims": ()}, "dims"),
+        ({"dims": (4, 0)}, "dims"),
+        ({"dims": "512"}, "dims"),
+        ({"dims": (2.5,)}, "dims"),
+        ({"preset": "ours"}, "unknown preset 'ours'; use one of authors, paper"),
+        ({"activation": "sine"}, "activation"),
+        ({"attention": None}, "attention"),
+        ({"feature_loss": "l1"}, "feature loss"),
+        ({"structure_weight": -1}, "structure_weight"),
+        ({"structure_weight": "1"}, "structure_weight"),
+        ({"epochs": 0}, "epochs"),
+        ({"learning_rate": "fast"}, "learning_rate"),
+        ({"optimizer": "lbfgs"}, "optimizer"),
+        ({"clip_norm": -5}, "clip_norm"),
+        ({"random_state": -1}, "random_state"),
+        ({"random_state": "seed"}, "random_state"),
+        ({"device": "abacus"}, "device 'abacus' cannot be used"),
+        ({"device": "meta"}, "device 'meta' cannot be used"),
+        ({"dtype": "float16"}, "dtype must be one of float32, float64"),
+        ({"checkpoint": "c.safetensors", "random_state": None}, "needs a fixed random_state"),
+        ({"checkpoint": "c.safetensors", "checkpoint_every": 0}, "checkpoint_every"),
+    ],
+)
+def test_impossible_settings_are_refused_by_fit(wrong, words):
+    gate = small(**wrong)
+    with pytest.raises(InputError, match=words):
+        gate.fit(random_graph(0))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_a_device_that_is_not_there_is_a_clear_error():
+    with pytest.raises(InputError, match="device 'cuda' cannot be used: .*; use device='cpu'"):
+        small(device="cuda").fit(random_graph(0))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@pytest.mark.parametrize("activation", ["identity", "tanh"])
+def test_cuda_follows_the_cpu(activation, tmp_path):
+    graph = random_graph(0, n=40, weighted=True)
+    there = small(device="cuda", activation=activation).fit(graph)
+    here = small(activation=activation).fit(graph)
+    np.testing.assert_allclose(there.embedding_, here.embedding_, rtol=1e-3, atol=1e-4)
+    there.save(tmp_path / "m.safetensors")
+    loaded = GATE.load(tmp_path / "m.safetensors")
+    np.testing.assert_allclose(loaded.transform(graph), here.embedding_, rtol=1e-3, atol=1e-4)
+
+
+def test_divergence_is_told_with_a_remedy():
+    with pytest.raises(DivergenceError, match="lower learning_rate"):
+        small(preset="paper", learning_rate=1e30, epochs=50).fit(random_graph(0))
+
+
+def test_features_that_overflow_float32_are_refused():
+    with pytest.raises(InputError, match=r"overflow .*float64"):
+        small().fit(Graph([[1e300], [1.0]]))
+
+
+def test_transform_needs_a_fitted_model_and_the_same_features():
+    graph = random_graph(0)
+    with pytest.raises(NotFittedError):
+        small().transform(graph)
+    gate = small().fit(graph)
+    with pytest.raises(InputError, match="has 3 features, but GATE is expecting 6"):
+        gate.transform(random_graph(0, f=3))
+    with pytest.raises(InputError, match="no node with id 99"):
+        gate.transform(graph, nodes=[99])
+    named = Graph(np.eye(2), feature_names=["a", "b"])
+    with pytest.raises(InputError, match="the feature 'b' where the model was trained with 'a'"):
+        small().fit(named).transform(Graph(np.eye(2), feature_names=["b", "a"]))
+
+
+def test_checkpoints_resume_a_fit_to_the_bit(tmp_path):
+    graph = random_graph(16)
+    path = tmp_path / "run.safetensors"
+    whole = small(epochs=30).fit(graph)
+    small(epochs=12, checkpoint=path, checkpoint_every=5).fit(graph)
+    resumed = small(epochs=30, checkpoint=path).fit(graph)
+    assert resumed.embedding_.tobytes() == whole.embedding_.tobytes()
+    assert resumed.history_ == whole.history_
+    with pytest.raises(InputError, match="belongs to another run"):
+        small(epochs=40, checkpoint=path, structure_weight=2.0).fit(graph)
+    with pytest.raises(InputError, match="belongs to another run"):
+        small(epochs=40, checkpoint=path).fit(random_graph(17))
+
+
+SCRIPT = """
+import sys, warnings, hashlib, torch
+warnings.simplefilter("ignore")
+torch.set_num_threads(int(sys.argv[1]))
+from graphgate import GATE, load_dataset
+graph = load_dataset("cora").graph
+for settings in ({}, {"tied_weights": False}, {"activation": "tanh", "dims": (32,)}):
+    gate = GATE(**{"dims": (64, 32), "epochs": 3, "random_state": 0} | settings).fit(graph)
+    print(hashlib.sha256(gate.embedding_.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_same_seed_gives_the_same_bytes_in_every_process(threads):
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(threads)], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+    assert len(runs[0].split()) == 3
+    assert all(len(line) == len(hashlib.sha256().hexdigest()) for line in runs[0].split())
+
+
+def test_thread_counts_agree_to_rounding():
+    """To the bit they do not have to: the libraries split sums by threads (docs/paper.md)."""
+    graph = load_dataset("cora").graph
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        try:
+            found.append(GATE(dims=(64, 32), epochs=3, random_state=0).fit(graph).embedding_)
+        finally:
+            torch.set_num_threads(1)
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-5)

@@ -1,0 +1,546 @@
+"""The probe, the settings, and the runs: what is reported is what was computed, without leaks."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from graphs import random_graph
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+
+from graphgate import GATE, Graph, InputError
+from graphgate.evaluation import methods, protocol
+from graphgate.evaluation.measure import measured, resident
+from graphgate.evaluation.methods import evaluate_method
+from graphgate.evaluation.probe import make_probe, probe_scores
+from graphgate.evaluation.protocol import Evaluation, Run, embed, evaluate, hide
+from graphgate.evaluation.report import HEADS, report_row, with_deviation, write_json
+from graphgate.presets import EXPERIMENTS
+from graphgate.sources.citation import Dataset
+from graphgate.training import History
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+N = 24
+
+
+def labelled_graph(seed: int = 0) -> Graph:
+    """Every third node is to train, to validate or to test; three classes, of all in each."""
+    plain = random_graph(seed, n=N, f=5)
+    turn = np.arange(N) % 3
+    return Graph(
+        plain.x,
+        plain.adjacency,
+        labels=np.array(["x", "y", "z"])[np.arange(N) // 3 % 3],
+        splits={"train": turn == 0, "val": turn == 1, "test": turn == 2},
+    )
+
+
+def small_gate(seed: int = 0) -> GATE:
+    return GATE((4, 3), epochs=5, learning_rate=0.05, random_state=seed, progress=False)
+
+
+# --- the probe -----------------------------------------------------------------------------------
+
+
+def probe_data():
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1, 2, 3], 15)
+    embedding = rng.normal(size=(60, 4)) + np.eye(4)[labels]
+    train = rng.random(60) < 0.5
+    return embedding, labels, train, ~train
+
+
+def by_hand(labels: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
+    """Accuracy and macro F1 in percent from their definitions."""
+    scores = []
+    for c in np.unique(np.concatenate([labels, predicted])):
+        hits = np.sum((labels == c) & (predicted == c))
+        scores.append(2 * hits / (np.sum(labels == c) + np.sum(predicted == c)))
+    return 100 * np.mean(labels == predicted), 100 * np.mean(scores)
+
+
+def test_one_vs_rest_is_a_liblinear_regression_a_class():
+    embedding, labels, train, test = probe_data()
+    columns = []
+    for c in range(4):
+        one = LogisticRegression(solver="liblinear", C=1.0, random_state=0)
+        one.fit(embedding[train], labels[train] == c)
+        columns.append(one.decision_function(embedding[test]))
+    predicted = np.argmax(columns, axis=0)
+    accuracy, macro_f1 = by_hand(labels[test], predicted)
+    assert 30 < accuracy < 100  # neither chance nor perfect: the numbers below say something
+    found = probe_scores(embedding, labels, train, test, form="one-vs-rest")
+    assert found == pytest.approx((accuracy, macro_f1), abs=1e-4)
+
+
+def test_multinomial_is_today_s_logistic_regression():
+    embedding, labels, train, test = probe_data()
+    model = LogisticRegression(C=1.0, max_iter=1000).fit(embedding[train], labels[train])
+    predicted = model.predict(embedding[test])
+    accuracy, macro_f1 = by_hand(labels[test], predicted)
+    assert 30 < accuracy < 100
+    found = probe_scores(embedding, labels, train, test, form="multinomial")
+    assert found == pytest.approx((accuracy, macro_f1), abs=1e-4)
+    assert f1_score(labels[test], predicted, average="macro") * 100 == pytest.approx(macro_f1)
+
+
+def test_the_two_forms_are_not_the_same():
+    embedding, labels, train, _ = probe_data()
+    forms = [make_probe(form).fit(embedding[train], labels[train]) for form in protocol_forms()]
+    one, two = (form.predict_proba(embedding) for form in forms)
+    assert not np.allclose(one, two)
+
+
+def protocol_forms() -> tuple[str, ...]:
+    return ("one-vs-rest", "multinomial")
+
+
+@pytest.mark.parametrize("form", protocol_forms())
+def test_a_separable_problem_gets_everything_right(form):
+    labels = np.array([0, 1, 0, 1, 0, 1])
+    train = np.array([True, True, True, True, False, False])
+    vectors = np.where(labels == 0, -9.0, 9.0)[:, None]
+    assert probe_scores(vectors, labels, train, ~train, form=form) == (100.0, 100.0)
+    assert probe_scores(-vectors, 1 - labels, train, ~train, form=form) == (100.0, 100.0)
+
+
+def test_a_class_that_was_never_trained_counts_as_wrong():
+    labels = np.array([0, 1, 0, 1, 2, 2, 0, 1])
+    train = np.arange(8) < 4
+    vectors = np.array([-9.0, 9, -9, 9, 9, 9, -9, 9])[:, None]
+    # Right: one 0 and one 1 of four. F1: 1 for class 0, 2·1/(1+3) for 1, 0 for 2.
+    assert probe_scores(vectors, labels, train, ~train) == (50.0, 50.0)
+
+
+def test_only_training_nodes_teach_and_only_test_nodes_count():
+    embedding, labels, train, test = probe_data()
+    third = np.zeros(60, dtype=bool)
+    third[np.flatnonzero(train)[:5]] = True
+    train = train & ~third
+    before = probe_scores(embedding, labels, train, test)
+    embedding, labels = embedding.copy(), labels.copy()
+    embedding[third] = 1e3
+    labels[third] = -1
+    assert probe_scores(embedding, labels, train, test) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"train": np.zeros(60, dtype=bool)}, "split 'train' has no nodes"),
+        ({"test": np.zeros(60, dtype=bool)}, "split 'test' has no nodes"),
+        ({"labels": np.zeros(60, dtype=int)}, "a single class"),
+        ({"labels": np.full(60, -1)}, "node of the split 'train' has no label"),
+        ({"form": "svm"}, "unknown probe 'svm'; use one of one-vs-rest, multinomial"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_what_cannot_be_probed(change, words):
+    names = ("embedding", "labels", "train", "test")
+    with pytest.raises(InputError, match=words):
+        probe_scores(**dict(zip(names, probe_data(), strict=True)) | change)
+
+
+def test_a_test_node_without_a_label():
+    embedding, labels, train, test = probe_data()
+    labels[np.flatnonzero(test)[-1]] = -1
+    with pytest.raises(InputError, match="node of the split 'test' has no label"):
+        probe_scores(embedding, labels, train, test)
+
+
+# --- what training sees --------------------------------------------------------------------------
+
+
+def test_hidden_splits_are_gone():
+    graph = labelled_graph()
+    seen = hide(graph, ("test",))
+    assert seen.ids.tolist() == [i for i in range(N) if i % 3 != 2]
+    assert hide(graph, ("test", "val")).ids.tolist() == list(range(0, N, 3))
+    rows = seen.ids
+    assert (seen.adjacency != graph.adjacency[rows][:, rows]).nnz == 0
+
+
+def test_a_split_that_is_not_there():
+    with pytest.raises(InputError, match="no split 'dev'"):
+        hide(labelled_graph(), ("dev",))
+
+
+def test_an_unknown_setting():
+    with pytest.raises(InputError, match="unknown setting 'semi'; use one of transductive, ind"):
+        embed(small_gate(), labelled_graph(), "semi", ("test",))
+
+
+def test_transductive_is_a_fit_of_the_whole_graph():
+    graph = labelled_graph()
+    found = embed(small_gate(), graph, "transductive", ("test",))
+    assert np.array_equal(found, small_gate().fit(graph).embedding_)
+
+
+def test_inductive_trains_without_the_unseen_and_embeds_all():
+    graph = labelled_graph()
+    found = embed(small_gate(), graph, "inductive", ("test",))
+    trained = small_gate().fit(graph.without(graph.splits["test"]))
+    assert np.array_equal(found, trained.transform(graph))
+    assert found.shape == (N, 3)
+
+
+def weights_of(graph: Graph, unseen: tuple[str, ...]) -> list[bytes]:
+    gate = small_gate()
+    embed(gate, graph, "inductive", unseen)
+    return [tensor.detach().numpy().tobytes() for tensor in gate.model_.parameters()]
+
+
+def altered(graph: Graph, *, x=None, adjacency=None, labels=None) -> Graph:
+    return Graph(
+        graph.x if x is None else x,
+        graph.adjacency if adjacency is None else adjacency,
+        labels=graph.labels if labels is None else labels,
+        splits=graph.splits,
+    )
+
+
+def changes_of(graph: Graph, chosen: np.ndarray) -> dict[str, Graph]:
+    """The graph with one thing about these nodes changed."""
+    rng = np.random.default_rng(5)
+    nodes = np.flatnonzero(chosen)
+    x = graph.x.toarray()
+    x[nodes] = rng.normal(size=(len(nodes), x.shape[1]))
+    cut = graph.adjacency.toarray()
+    cut[nodes] = cut[:, nodes] = 0
+    joined = graph.adjacency.toarray()
+    joined[np.ix_(nodes, nodes)] = 1
+    spread = graph.adjacency.toarray()
+    spread[nodes] = spread[:, nodes] = 1
+    codes = graph.labels.copy()
+    codes[nodes] = (codes[nodes] + 1) % 3
+    return {
+        "features": altered(graph, x=sp.csr_array(x)),
+        "no edges": altered(graph, adjacency=cut),
+        "edges among them": altered(graph, adjacency=joined),
+        "edges to all": altered(graph, adjacency=spread),
+        "labels": altered(graph, labels=codes),
+    }
+
+
+@pytest.mark.parametrize("unseen", [("test",), ("test", "val")], ids=" ".join)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_nothing_about_unseen_nodes_reaches_the_weights(unseen, seed):
+    graph = labelled_graph(seed)
+    hidden = np.any([graph.splits[name] for name in unseen], axis=0)
+    before = weights_of(graph, unseen)
+    for what, other in changes_of(graph, hidden).items():
+        if what != "labels":
+            assert other.fingerprint() != graph.fingerprint(), what
+        assert weights_of(other, unseen) == before, what
+
+
+def test_what_is_seen_does_reach_the_weights():
+    """So the test above can fail: the same changes to nodes that are seen."""
+    graph = labelled_graph()
+    before = weights_of(graph, ("test",))
+    for what, other in changes_of(graph, graph.splits["val"]).items():
+        differs = weights_of(other, ("test",)) != before
+        assert differs == (what != "labels"), what
+
+
+def test_validation_nodes_are_hidden_only_where_asked():
+    graph = labelled_graph()
+    other = changes_of(graph, graph.splits["val"])["features"]
+    assert weights_of(graph, ("test", "val")) == weights_of(other, ("test", "val"))
+    assert weights_of(graph, ("test",)) != weights_of(other, ("test",))
+
+
+@pytest.mark.parametrize("setting", ["transductive", "inductive"])
+def test_labels_never_reach_the_embedder(setting):
+    graph = labelled_graph()
+    shuffled = altered(graph, labels=np.random.default_rng(1).permutation(graph.labels))
+    bare = Graph(graph.x, graph.adjacency, splits=graph.splits)
+    assert not np.array_equal(shuffled.labels, graph.labels)
+    one, two, three = (
+        embed(small_gate(), g, setting, ("test",)).tobytes() for g in (graph, shuffled, bare)
+    )
+    assert one == two == three
+
+
+# --- runs and seeds ------------------------------------------------------------------------------
+
+
+def small_evaluation(**changes):
+    settings = {
+        "setting": "transductive",
+        "unseen": ("test",),
+        "probe": "one-vs-rest",
+        "seeds": [4, 7],
+        "show_progress": False,
+    }
+    return evaluate(small_gate, labelled_graph(), **settings | changes)
+
+
+@pytest.mark.parametrize("setting", ["transductive", "inductive"])
+def test_each_run_is_a_training_and_a_probe(setting):
+    graph = labelled_graph()
+    runs = small_evaluation(setting=setting)
+    assert [run.seed for run in runs] == [4, 7]
+    for run in runs:
+        vectors = embed(small_gate(run.seed), graph, setting, ("test",))
+        train, test = graph.splits["train"], graph.splits["test"]
+        scores = probe_scores(vectors, graph.labels, train, test, seed=run.seed)
+        assert (run.accuracy, run.macro_f1) == scores
+        assert run.seconds > 0
+        assert run.peak_memory_mb > 1
+
+
+def test_runs_are_repeatable():
+    def numbers(runs):
+        return [(run.seed, run.accuracy, run.macro_f1) for run in runs]
+
+    assert numbers(small_evaluation()) == numbers(small_evaluation())
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Graph(np.eye(3), splits={"train": [True, False, False], "test": [False, True, True]}),
+        Graph(np.eye(3), labels=[0, 1, 0], splits={"train": [True, True, False]}),
+        Graph(np.eye(3), labels=[0, 1, 0], splits={"test": [True, True, False]}),
+    ],
+    ids=["no labels", "no test", "no train"],
+)
+def test_what_cannot_be_evaluated(graph):
+    def never(seed):
+        pytest.fail("trained before it was known that nothing can come of it")
+
+    with pytest.raises(InputError, match="needs labels and the splits 'train' and 'test'"):
+        evaluate(never, graph, setting="transductive", unseen=(), probe="multinomial", seeds=[0])
+
+
+@pytest.mark.parametrize(
+    "change", [{"probe": "svm"}, {"setting": "semi"}, {"setting": "inductive", "unseen": ("dev",)}]
+)
+def test_a_bad_argument_is_refused(change):
+    with pytest.raises(InputError):
+        small_evaluation(**change)
+
+
+@pytest.mark.xfail(strict=True, reason="an unknown probe is found only after the first training")
+def test_an_unknown_probe_is_refused_before_training():
+    def never(seed):
+        raise AssertionError("trained")
+
+    with pytest.raises(InputError):
+        evaluate(
+            never,
+            labelled_graph(),
+            setting="transductive",
+            unseen=(),
+            probe="svm",
+            seeds=[0],
+        )
+
+
+def test_an_interrupted_training_is_no_run():
+    class Interrupted:
+        history_ = History(stopped="interrupted")
+
+        def fit(self, graph):
+            self.embedding_ = np.ones((graph.n_nodes, 1))
+            return self
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(
+            lambda seed: Interrupted(),
+            labelled_graph(),
+            setting="transductive",
+            unseen=(),
+            probe="multinomial",
+            seeds=[0],
+        )
+
+
+def an_evaluation(*accuracies: float, **changes) -> Evaluation:
+    settings = {
+        "method": "gate",
+        "dataset": "cora",
+        "setting": "inductive",
+        "split": "seeded",
+        "preset": "authors",
+        "probe": "one-vs-rest",
+        "unseen": ("test", "val"),
+        "runs": tuple(Run(i, a, a - 1, 0.5, 300.0) for i, a in enumerate(accuracies)),
+        "paper": (82.5, 0.5),
+    }
+    return Evaluation(**settings | changes)
+
+
+def test_mean_and_deviation():
+    values = [81.2, 83.4, 82.9, 80.0]
+    found = an_evaluation(*values)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert found.std == pytest.approx(np.std(values, ddof=1))
+    assert an_evaluation(81.2).std is None
+    assert an_evaluation(81.2, 81.2).std == 0
+
+
+def test_the_json_of_an_evaluation(tmp_path):
+    path = tmp_path / "out.json"
+    write_json(path, an_evaluation(81.0, 84.0).to_dict())
+    found = json.loads(path.read_text("utf-8"))
+    assert set(found.pop("versions")) == {
+        *("python", "graphgate", "torch", "numpy", "scipy", "scikit-learn"),
+    }
+    assert found == {
+        "method": "gate",
+        "dataset": "cora",
+        "setting": "inductive",
+        "split": "seeded",
+        "preset": "authors",
+        "probe": "one-vs-rest",
+        "unseen": ["test", "val"],
+        "runs": [
+            {"seed": s, "accuracy": a, "macro_f1": a - 1, "seconds": 0.5, "peak_memory_mb": 300.0}
+            for s, a in enumerate([81.0, 84.0])
+        ],
+        "mean": 82.5,
+        "std": 2.1213,  # sqrt(1.5² + 1.5²)
+        "paper": {"mean": 82.5, "std": 0.5},
+    }
+
+
+def test_the_json_of_one_transductive_run_without_a_published_value():
+    found = an_evaluation(81.0, setting="transductive", paper=None).to_dict()
+    assert (found["std"], found["paper"], found["unseen"]) == (None, None, [])
+
+
+def test_the_row_of_the_report():
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0, 84.0)), strict=True))
+    assert row["accuracy"] == "82.5 ± 2.1"
+    assert row["paper"] == "82.5 ± 0.5"
+    assert row["difference"] == "+0.0"
+    assert (row["method"], row["runs"]) == ("gate (authors)", "2")
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0)), strict=True))
+    assert (row["accuracy"], row["difference"]) == ("81.0", "-1.5")
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0, paper=None)), strict=True))
+    assert (row["paper"], row["difference"]) == ("—", "—")
+
+
+def test_a_deviation_of_zero_is_shown():
+    assert with_deviation(80.0, 0.0) == "80.0 ± 0.0"
+
+
+# --- methods -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dataset(monkeypatch) -> Dataset:
+    """A little graph under the name of Cora, trained for few epochs."""
+    quick = EXPERIMENTS["cora"].__class__(0.5, 3, EXPERIMENTS["cora"].published)
+    monkeypatch.setitem(EXPERIMENTS, "cora", quick)
+    graph = labelled_graph()
+    return Dataset("cora", graph, "seeded", "made here", graph.n_edges, 0)
+
+
+def test_the_paper_s_settings_of_a_dataset():
+    for name, (weight, epochs) in {
+        "cora": (0.5, 100),
+        "citeseer": (20.0, 100),
+        "pubmed": (0.5, 500),
+    }.items():
+        gate = methods.gate(name, "paper", 9)
+        assert (gate.structure_weight, gate.epochs) == (weight, epochs)
+        assert (gate.preset, gate.random_state, gate.dims) == ("paper", 9, (512, 512))
+
+
+def test_seeds_follow_the_first(dataset):
+    found = evaluate_method("gate", dataset, setting="transductive", runs=3, seed=11)
+    assert [run.seed for run in found.runs] == [11, 12, 13]
+    assert found.paper == (83.2, 0.6)
+    assert (found.split, found.dataset, found.method) == ("seeded", "cora", "gate")
+
+
+@pytest.mark.parametrize(
+    ("preset", "probe", "unseen"),
+    [("authors", "one-vs-rest", ("test", "val")), ("paper", "multinomial", ("test",))],
+)
+def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monkeypatch):
+    asked = []
+
+    def note(make, graph, **options):
+        asked.append((options["probe"], options["unseen"]))
+        return (Run(0, 80.0, 80.0, 1.0, 1.0),)
+
+    monkeypatch.setattr(methods, "evaluate", note)
+    found = evaluate_method("gate", dataset, setting="inductive", runs=1, preset=preset)
+    assert (found.probe, found.unseen) == (probe, unseen)
+    evaluate_method(
+        "gate", dataset, setting="inductive", runs=1, preset=preset, probe="p", unseen=("val",)
+    )
+    assert asked == [(probe, unseen), ("p", ("val",))]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"method": "gat"}, "unknown method 'gat'; use one of gate"),
+        ({"preset": "ours"}, "unknown preset 'ours'; use one of authors, paper"),
+        ({"setting": "semi"}, "unknown setting 'semi'"),
+    ],
+)
+def test_unknown_names(dataset, change, words):
+    settings = {"method": "gate", "setting": "transductive", "runs": 1} | change
+    with pytest.raises(InputError, match=words):
+        evaluate_method(settings.pop("method"), dataset, **settings)
+
+
+# --- measurements --------------------------------------------------------------------------------
+
+MANY = 96 * 2**20  # bytes
+
+
+def test_a_known_allocation_is_seen():
+    before = resident()
+    with measured() as cost:
+        block = np.ones(MANY // 8)
+        assert block[-1] == 1
+        del block
+    assert cost.peak_memory_mb >= before + 90
+
+
+def test_an_earlier_peak_is_forgotten():
+    with measured() as large:
+        np.ones(MANY // 8)
+    with measured() as small:
+        np.ones(8)
+    if small.peak_memory_mb == large.peak_memory_mb:
+        pytest.skip("this system keeps the peak of the whole process")
+    assert small.peak_memory_mb < large.peak_memory_mb - 80
+
+
+def test_seconds_are_those_of_the_block():
+    start = time.perf_counter()
+    with measured() as cost:
+        time.sleep(0.05)
+    assert 0.05 <= cost.seconds <= time.perf_counter() - start
+
+
+def test_the_cost_is_known_even_if_the_block_fails():
+    with pytest.raises(InputError), measured() as cost:
+        raise InputError("no")
+    assert cost.seconds > 0
+
+
+def test_a_system_without_proc(monkeypatch, tmp_path):
+    from graphgate.evaluation import measure
+
+    monkeypatch.setattr(measure, "_STATUS", tmp_path / "status")
+    monkeypatch.setattr(measure, "_CLEAR", tmp_path / "no" / "clear_refs")
+    with measured() as cost:
+        pass
+    assert cost.peak_memory_mb > 10  # of the whole process
+    assert resident() == 0
+
+
+def test_settings_are_the_two_of_the_paper():
+    assert protocol.SETTINGS == ("transductive", "inductive")

@@ -1,0 +1,122 @@
+"""The sparse operators against dense NumPy, and their gradients against finite differences."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from graphs import CPU, DOUBLE, graphs, parts_of, random_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphgate import sparse
+from graphgate.errors import InputError
+from graphgate.graph import Graph
+from graphgate.sparse import (
+    FeatureMatrix,
+    attention_product,
+    dot_on,
+    edge_dot,
+    product_by_blocks,
+    segment_softmax,
+)
+
+
+def dense(graph: Graph) -> np.ndarray:
+    return graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(), st.integers(0, 99))
+def test_the_pattern_is_the_graph_with_one_self_loop_a_node(graph, seed):
+    _, pattern = parts_of(graph)
+    rng = np.random.default_rng(seed)
+    values = torch.from_numpy(rng.normal(size=len(pattern)))
+    m = torch.from_numpy(rng.normal(size=(graph.n_nodes, 3)))
+    expected = np.zeros((graph.n_nodes,) * 2)
+    expected[pattern.centers, pattern.neighbors] = values
+    attended = graph.adjacency.toarray().T != 0
+    np.testing.assert_array_equal(expected != 0, attended | np.eye(graph.n_nodes, dtype=bool))
+    np.testing.assert_array_equal(pattern.to_scipy(values).toarray(), expected)
+    np.testing.assert_array_equal(pattern.transposed(values).to_dense(), expected.T)
+    np.testing.assert_allclose(pattern.row_sums(values), expected.sum(1), atol=1e-12)
+    np.testing.assert_allclose(pattern.column_sums(values), expected.sum(0), atol=1e-12)
+    out = torch.full_like(m, np.nan)  # what was there must not matter
+    np.testing.assert_allclose(pattern.multiply(values, m, out), expected @ m.numpy(), atol=1e-12)
+    before = out.clone()
+    pattern.multiply(values, m, out, transposed=True, add=True)
+    np.testing.assert_allclose(out, before.numpy() + expected.T @ m.numpy(), atol=1e-12)
+    if pattern.weights is not None:
+        weights = graph.adjacency.toarray().T + np.eye(graph.n_nodes)
+        np.testing.assert_allclose(
+            pattern.weights, weights[pattern.centers, pattern.neighbors], rtol=1e-15
+        )
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs(), st.integers(1, 5))
+def test_products_with_features(graph, block):
+    x, _ = parts_of(graph)
+    array = dense(graph)
+    rng = np.random.default_rng(0)
+    m, g = (torch.from_numpy(rng.normal(size=(side, 3))) for side in reversed(x.shape))
+    np.testing.assert_allclose(x.times(m), array @ m.numpy(), atol=1e-12)
+    np.testing.assert_allclose(x.times_by_blocks(m), array @ m.numpy(), atol=1e-12)
+    out = torch.full((x.shape[0], 3), np.nan, dtype=torch.float64)
+    np.testing.assert_allclose(x.multiply(m, out), array @ m.numpy(), atol=1e-12)
+    before = sparse._BLOCK
+    sparse._BLOCK = block  # small blocks, so that a small X has several
+    try:
+        out = torch.full((x.shape[1], 3), np.nan, dtype=torch.float64)
+        np.testing.assert_allclose(x.multiply_transposed(g, out), array.T @ g.numpy(), atol=1e-12)
+    finally:
+        sparse._BLOCK = before
+    np.testing.assert_allclose(x.square_norms, (array**2).sum(1), atol=1e-12)
+    np.testing.assert_array_equal(x.dense(), array)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_gradients_of_the_three_products(directed):
+    graph = random_graph(1, n=6, f=4, directed=directed)
+    x, pattern = parts_of(graph)
+    rng = np.random.default_rng(0)
+
+    def leaf(*shape):
+        return torch.from_numpy(rng.normal(size=shape)).requires_grad_()
+
+    assert torch.autograd.gradcheck(x.times, leaf(4, 3))
+    assert torch.autograd.gradcheck(
+        lambda values, m: attention_product(pattern, values, m), (leaf(len(pattern)), leaf(6, 3))
+    )
+    assert torch.autograd.gradcheck(lambda h: edge_dot(pattern, h), leaf(6, 3))
+    assert torch.autograd.gradcheck(lambda e: segment_softmax(pattern, e), leaf(len(pattern)))
+
+
+def test_dots_along_edges_add_to_what_is_there():
+    _, pattern = parts_of(random_graph(2))
+    a, b = (torch.from_numpy(np.random.default_rng(s).normal(size=(9, 4))) for s in (0, 1))
+    expected = (a @ b.T)[pattern.centers, pattern.neighbors]
+    torch.testing.assert_close(dot_on(pattern, a, b), expected)
+    torch.testing.assert_close(dot_on(pattern, a, b, onto=expected), 2 * expected)
+
+
+def test_x_is_made_dense_only_by_the_rule():
+    thick, thin = (sp.random(50, 40, density=d, format="csr", random_state=0) for d in (0.3, 0.1))
+    assert not FeatureMatrix(sp.csr_array(thick), densify=True, **DOUBLE).is_sparse
+    assert FeatureMatrix(sp.csr_array(thin), densify=True, **DOUBLE).is_sparse
+    assert FeatureMatrix(sp.csr_array(thick), **DOUBLE).is_sparse
+    huge = sp.csr_array((np.ones(1, dtype=np.float32), ([0], [0])), shape=(2**15, 2**14))
+    assert FeatureMatrix(huge, densify=True, device=CPU, dtype=torch.float32).is_sparse
+
+
+def test_blocks_do_not_change_a_product():
+    rng = np.random.default_rng(0)
+    a, m = (torch.from_numpy(rng.normal(size=shape)) for shape in ((23, 5), (5, 4)))
+    for rows in (1, 4, 23, 64):
+        torch.testing.assert_close(product_by_blocks(a, m, rows), a @ m)
+
+
+def test_what_overflows_in_single_precision_is_refused():
+    with pytest.raises(
+        InputError, match="overflow to infinity; scale them, or use dtype='float64'"
+    ):
+        FeatureMatrix(np.array([[1e39]]), device=CPU, dtype=torch.float32)
