@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from report import PEERS, TITLES
 
 # Okabe and Ito's colours, told apart by colour-blind readers; hatches tell them apart in grey.
@@ -49,7 +51,7 @@ def epoch_picture(datasets: Mapping[str, Any]) -> Figure:
             if relative is None:
                 axes.bar(at, np.nan, width, label=label, **style)
                 if found["status"].get(peer, "").startswith("out of memory"):
-                    axes.text(at, 1.05, "out of\nmemory", ha="center", va="bottom", fontsize=7)
+                    axes.text(at, 1.1, "out of memory", rotation=90, ha="center", fontsize=8)
                 continue
             middle, low, high = relative
             errors = [[middle - low], [high - middle]]
@@ -64,6 +66,7 @@ def epoch_picture(datasets: Mapping[str, Any]) -> Figure:
             )
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_yscale("log")
+    _plain_numbers(axes.yaxis)
     axes.set_ylim(top=axes.get_ylim()[1] * 1.3)
     axes.set_xticks(range(len(datasets)), [TITLES.get(name, name) for name in datasets])
     axes.set_ylabel("time of an epoch, graphgate = 1")
@@ -109,9 +112,19 @@ def growth_picture(growth: Mapping[str, Any]) -> Figure:
         axes.plot(nodes, values, marker=marker, color=colour, label="measured")
         axes.set_xscale("log")
         axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
+        axes.set_xticks(nodes, [f"{count:,.0f}" for count in nodes], fontsize=8)
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("nodes")
         axes.set_title(title, fontsize=10)
         axes.legend(fontsize=8, frameon=False)
         axes.grid(True, which="major", linewidth=0.4)
         axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _plain_numbers(axis: Axis) -> None:
+    """1, 2, 5, 10 … rather than powers of ten."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

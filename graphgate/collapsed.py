@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import reduce
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -56,23 +57,35 @@ def attention_layers(
     return attention
 
 
-def encode(
-    model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
-) -> Encoding:
-    """The same encoding as `model.encode`, to rounding."""
-    times = x.times_by_blocks if by_blocks else x.times
-    vectors = score_vectors(model)
-    scores = None if vectors is None else times(vectors)
-    attention = attention_layers(model.architecture, pattern, scores, x.dtype)
-    h = times(chain(list(model.encoder_weight)))  # (N, D)
-    for alpha in attention:
-        h = attention_product(pattern, alpha, h)
-    return Encoding(h, attention)
+class FoldedEncoder(NamedTuple):
+    """All that a linear encoder computes with: B, (F, D), and its score vectors, (F, 2L)."""
+
+    architecture: Architecture
+    b: Tensor
+    vectors: Tensor | None
+
+    def encode(
+        self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
+    ) -> Encoding:
+        """The same encoding as `GATEModel.encode`, to rounding."""
+        times = x.times_by_blocks if by_blocks else x.times
+        scores = None if self.vectors is None else times(self.vectors)
+        attention = attention_layers(self.architecture, pattern, scores, x.dtype)
+        h = times(self.b)  # (N, D)
+        for alpha in attention:
+            h = attention_product(pattern, alpha, h)
+        return Encoding(h, attention)
+
+
+def fold(model: GATEModel) -> FoldedEncoder:
+    return FoldedEncoder(
+        model.architecture, chain(list(model.encoder_weight)), score_vectors(model)
+    )
 
 
 def loss_parts(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss) -> LossParts:
     """The same loss as the plain path, to rounding."""
-    encoding = encode(model, x, pattern)
+    encoding = fold(model).encode(x, pattern)
     zero = torch.zeros((), dtype=torch.float64, device=x.device)
     structure = loss.structure(encoding.h, pattern) if loss.structure_weight else zero
     if not loss.feature_weight:

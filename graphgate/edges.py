@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.intake import array_of_numbers, check_sparse, listed, node_rows, plain
+from graphgate.intake import Positions, array_of_numbers, check_sparse, listed, node_rows, plain
 
 
 def edge_rows(edges: Any, ids: np.ndarray, *, has_ids: bool) -> np.ndarray:
@@ -19,7 +19,7 @@ def edge_rows(edges: Any, ids: np.ndarray, *, has_ids: bool) -> np.ndarray:
         if any(not _is_pair(pair) for pair in pairs):
             raise InputError("edges must be pairs (source, target); weights go into `weights`")
         if has_ids or not pairs:
-            return node_rows([end for pair in pairs for end in pair], ids).reshape(-1, 2)
+            return node_rows([end for pair in pairs for end in pair], Positions(ids)).reshape(-1, 2)
         try:
             edges = np.array(pairs)
         except (ValueError, OverflowError) as error:
@@ -28,7 +28,7 @@ def edge_rows(edges: Any, ids: np.ndarray, *, has_ids: bool) -> np.ndarray:
         hint = "; transpose it" if edges.ndim == 2 and edges.shape[0] == 2 else ""
         raise InputError(f"edges must have shape (E, 2), got {edges.shape}{hint}")
     if has_ids or not edges.size:
-        return node_rows(edges.ravel(), ids).reshape(-1, 2)
+        return node_rows(edges.ravel(), Positions(ids)).reshape(-1, 2)
     if edges.dtype.kind not in "iu":
         raise InputError(f"edges without ids must be whole row numbers, got dtype {edges.dtype}")
     n = len(ids)

@@ -160,6 +160,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         del x
         self.model_, self.history_, self.seed_ = model, history, seed
+        self._encoder = _encoder(model)
         self.directed_, self.weighted_ = graph.directed, graph.weighted
         encoding = self._encode(graph)
         self.embedding_ = encoding.h.cpu().numpy()
@@ -269,9 +270,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """X is not made dense by rule here: one product with it does not pay for that."""
         x = FeatureMatrix(graph.x, **self._where())
         pattern = Neighborhoods(graph, **self._where())
-        if self.model_.architecture.activation == "identity":
-            return collapsed.encode(self.model_, x, pattern, by_blocks=True)
-        return self.model_.encode(x, pattern, by_blocks=True)
+        return self._encoder.encode(x, pattern, by_blocks=True)
 
     @torch.no_grad()
     def _attention(self, encoding: Encoding, pattern: Neighborhoods) -> Attention:
@@ -324,6 +323,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_features = fields.pop("n_features")
         gate = cls(**fields, **saved.training, device=device, dtype=saved.dtype)
         gate.model_ = saved.model.to(arguments.device(device))
+        gate._encoder = _encoder(gate.model_)
         gate.seed_ = saved.training["random_state"]
         gate.directed_, gate.weighted_ = saved.directed, saved.weighted
         gate.n_features_in_ = n_features
@@ -340,3 +340,9 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = [str(self.dtype)]
         return tags
+
+
+@torch.no_grad()
+def _encoder(model: GATEModel) -> GATEModel | collapsed.FoldedEncoder:
+    """What embeds: a linear model needs no more than its weights folded into one matrix."""
+    return collapsed.fold(model) if model.architecture.activation == "identity" else model

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -168,8 +169,12 @@ class Graph:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Graph cannot be changed, so {name!r} cannot be deleted")
 
+    def _fields(self) -> dict[str, Any]:
+        """What the graph consists of, without what is derived from it and kept."""
+        return {name: self.__dict__[name] for name in Graph.__annotations__}
+
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"splits": dict(self.splits)}  # a proxy cannot be pickled
+        return self._fields() | {"splits": dict(self.splits)}  # a proxy cannot be pickled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)
@@ -189,7 +194,20 @@ class Graph:
 
     def rows(self, nodes: Any) -> np.ndarray:
         """Row numbers of nodes given by id, or by a boolean mask over all nodes."""
-        return intake.node_rows(nodes, self.ids)
+        return intake.node_rows(nodes, self._positions)
+
+    @cached_property
+    def _positions(self) -> intake.Positions:
+        return intake.Positions(self.ids)
+
+    @cached_property
+    def attended(self) -> sp.csr_array:
+        """(N, N) CSR, sorted: row i lists those that i attends over, without itself."""
+        if not self.directed:
+            return self.adjacency
+        attended = self.adjacency.T.tocsr()
+        attended.sort_indices()
+        return attended
 
     def subgraph(self, nodes: Any) -> Graph:
         """The graph of these nodes (ids in the order wanted, or a mask) and their edges."""
@@ -208,21 +226,18 @@ class Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
         if not isinstance(hops, numbers.Integral) or hops < 0:
             raise InputError(f"hops must be a whole number of at least 0, got {hops!r}")
-        attended = self.adjacency.T.tocsr() if self.directed else self.adjacency
         reached = np.zeros(self.n_nodes, dtype=bool)
         frontier = np.unique(self.rows(nodes))
         reached[frontier] = True
         for _ in range(hops):
-            found = np.unique(attended[frontier].indices)
+            found = np.unique(self.attended[frontier].indices)
             frontier = found[~reached[found]]
             reached[frontier] = True
         return self._take(np.flatnonzero(reached))
 
     def reverse(self) -> Graph:
         """The same graph with every directed edge turned round."""
-        adjacency = self.adjacency.T.tocsr() if self.directed else self.adjacency
-        adjacency.sort_indices()
-        return self._with(adjacency=adjacency)
+        return self._with(adjacency=self.attended)
 
     def with_splits(self, splits: Mapping[str, Any]) -> Graph:
         """The same graph with other splits."""
@@ -256,7 +271,7 @@ class Graph:
 
     def _with(self, **changes: Any) -> Graph:
         graph = type(self).__new__(type(self))
-        graph._set(**(self.__dict__ | changes))
+        graph._set(**(self._fields() | changes))
         return graph
 
     def __repr__(self) -> str:

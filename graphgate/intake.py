@@ -130,39 +130,62 @@ def node_ids(ids: Any, n: int) -> np.ndarray:
     return known
 
 
-def node_rows(nodes: Any, ids: np.ndarray) -> np.ndarray:
+class Positions:
+    """Where each id stands: row numbers, looked up without a pass over all ids."""
+
+    def __init__(self, ids: np.ndarray) -> None:
+        self.n = len(ids)
+        self._ids = ids
+        self._whole = ids.dtype == np.int64
+        self._counted = self._whole and bool((ids == np.arange(self.n)).all())
+        self._order = np.argsort(ids, kind="stable") if self._whole and not self._counted else None
+        self._rows = None if self._whole else {v: row for row, v in enumerate(ids.tolist())}
+
+    def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
+        """Row numbers of ids; an `InputError` names one that is not there."""
+        if self._whole and not isinstance(wanted, np.ndarray):
+            odd = [node for node in wanted if type(node) is not int or abs(node) >= 2**63]
+            if odd:
+                raise InputError(_unknown(odd[0]))
+        if self._whole:
+            return self._integer_rows(np.asarray(wanted, dtype=np.int64))
+        assert self._rows is not None
+        try:
+            found = (self._rows[node] for node in wanted)
+            return np.fromiter(found, dtype=np.int64, count=len(wanted))
+        except KeyError as error:
+            raise InputError(_unknown(error.args[0])) from None
+        except TypeError as error:
+            raise InputError(f"node ids must be hashable: {error}") from None
+
+    def _integer_rows(self, wanted: np.ndarray) -> np.ndarray:
+        if self._order is None:
+            missing, rows = (wanted < 0) | (wanted >= self.n), wanted
+        else:
+            place = np.searchsorted(self._ids, wanted, sorter=self._order)
+            rows = self._order[np.minimum(place, self.n - 1)]
+            missing = self._ids[rows] != wanted
+        if missing.any():
+            raise InputError(_unknown(wanted[missing][0].item()))
+        return rows
+
+
+def node_rows(nodes: Any, positions: Positions) -> np.ndarray:
     """Row numbers of nodes given by id, in the order given, or by a mask over all nodes."""
     if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
         raise InputError(f"nodes must be a list of ids or a mask, got {nodes!r}")
     if isinstance(nodes, np.ndarray) and nodes.ndim != 1:
         raise InputError(f"nodes must be a list of ids or a mask, got an array {nodes.shape}")
-    if ids.dtype == np.int64 and isinstance(nodes, np.ndarray) and nodes.dtype.kind == "i":
-        return _integer_rows(nodes, ids)
+    if isinstance(nodes, np.ndarray) and nodes.dtype.kind == "i":
+        return positions.rows(nodes)
     wanted = listed(nodes, "nodes")
     if wanted and all(type(node) is bool for node in wanted):
-        if len(wanted) != len(ids):
-            raise InputError(f"a mask of {len(wanted):,} for {len(ids):,} nodes; give one a node")
+        if len(wanted) != positions.n:
+            raise InputError(
+                f"a mask of {len(wanted):,} for {positions.n:,} nodes; give one a node"
+            )
         return np.flatnonzero(wanted)
-    if ids.dtype == np.int64 and all(type(node) is int for node in wanted):
-        if large := [node for node in wanted if abs(node) >= 2**63]:
-            raise InputError(_unknown(large[0]))
-        return _integer_rows(np.array(wanted, dtype=np.int64), ids)
-    positions = {value: row for row, value in enumerate(ids.tolist())}
-    try:
-        return np.fromiter((positions[node] for node in wanted), dtype=np.int64, count=len(wanted))
-    except KeyError as error:
-        raise InputError(_unknown(error.args[0])) from None
-    except TypeError as error:
-        raise InputError(f"node ids must be hashable: {error}") from None
-
-
-def _integer_rows(wanted: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    order = np.argsort(ids, kind="stable")
-    place = np.searchsorted(ids, wanted, sorter=order)
-    rows = order[np.minimum(place, len(ids) - 1)]
-    if (missing := ids[rows] != wanted).any():
-        raise InputError(_unknown(wanted[missing][0].item()))
-    return rows
+    return positions.rows(wanted)
 
 
 def _unknown(node: Any) -> str:

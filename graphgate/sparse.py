@@ -38,8 +38,8 @@ def _tensor(array: np.ndarray, device: torch.device, dtype: torch.dtype | None =
 
 
 def _index(array: np.ndarray, device: torch.device) -> Tensor:
-    # MKL's sparse kernels take 32-bit indices without a conversion.
-    kind = np.int32 if array.size == 0 or array[-1] < 2**31 else np.int64
+    # Half the memory, and MKL's sparse kernels take them without a conversion.
+    kind = np.int32 if array.max(initial=0) < 2**31 else np.int64
     return _tensor(array.astype(kind, copy=False), device)
 
 
@@ -60,9 +60,8 @@ class Neighborhoods:
 
     def __init__(self, graph: Graph, *, device: torch.device, dtype: torch.dtype) -> None:
         n = graph.n_nodes
-        attended = graph.adjacency.T.tocsr() if graph.directed else graph.adjacency
-        loops = sp.eye_array(n, dtype=attended.dtype, format="csr")
-        pattern = (attended + loops).tocsr()
+        loops = sp.eye_array(n, dtype=graph.attended.dtype, format="csr")
+        pattern = (graph.attended + loops).tocsr()
         pattern.sort_indices()
         entries = len(pattern.indices)
         numbered = sp.csr_array((np.arange(entries), pattern.indices, pattern.indptr), (n, n))
@@ -74,11 +73,13 @@ class Neighborhoods:
         self.indices = _index(pattern.indices, device)
         self.transposed_indptr = _index(transpose.indptr, device)
         self.transposed_indices = _index(transpose.indices, device)
-        self.order = _tensor(transpose.data.astype(np.int64), device)
+        self.order = _index(transpose.data, device)
         sizes = np.diff(pattern.indptr)
-        self.centers = _tensor(np.repeat(np.arange(n), sizes), device)
-        self.neighbors = _tensor(pattern.indices.astype(np.int64), device)
-        self.sizes = _tensor(sizes.astype(np.int64), device)
+        self.centers = _index(np.repeat(np.arange(n), sizes), device)
+        self.neighbors = self.indices
+        self.sizes = _tensor(sizes, device)
+        self._row_offsets = self.indptr.long()  # what segment_reduce takes
+        self._column_offsets = self.transposed_indptr.long()
         self.weights = _tensor(pattern.data, device, dtype) if graph.weighted else None
 
     def __len__(self) -> int:
@@ -102,12 +103,12 @@ class Neighborhoods:
 
     def row_sums(self, values: Tensor) -> Tensor:
         """Sum of the values of each row, (N,): over what a node attends to."""
-        return torch.segment_reduce(values, "sum", offsets=self.indptr.long())
+        return torch.segment_reduce(values, "sum", offsets=self._row_offsets)
 
     def column_sums(self, values: Tensor) -> Tensor:
         """Sum of the values of each column, (N,): over those that attend to a node."""
         reordered = values.index_select(0, self.order)
-        return torch.segment_reduce(reordered, "sum", offsets=self.transposed_indptr.long())
+        return torch.segment_reduce(reordered, "sum", offsets=self._column_offsets)
 
     def to_scipy(self, values: Tensor) -> sp.csr_array:
         parts = (values, self.indices, self.indptr)

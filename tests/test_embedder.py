@@ -252,7 +252,7 @@ def test_impossible_settings_are_refused_by_fit(wrong, words):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_a_device_that_is_not_there_is_a_clear_error():
-    with pytest.raises(InputError, match="device 'cuda' cannot be used: .*; use device='cpu'"):
+    with pytest.raises(InputError, match=r"device 'cuda' cannot be used: .*; use device='cpu'"):
         small(device="cuda").fit(random_graph(0))
 
 

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from graphs import random_graph
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -15,8 +16,9 @@ from graphgate.evaluation import methods, protocol
 from graphgate.evaluation.measure import measured, resident
 from graphgate.evaluation.methods import evaluate_method
 from graphgate.evaluation.probe import make_probe, probe_scores
-from graphgate.evaluation.protocol import Evaluation, Run, embed, evaluate, hide
+from graphgate.evaluation.protocol import Evaluation, Layout, Run, Task, embed, hide
 from graphgate.evaluation.report import HEADS, report_row, with_deviation, write_json
+from graphgate.evaluation.workers import best_layout, run_all
 from graphgate.presets import EXPERIMENTS
 from graphgate.sources.citation import Dataset
 from graphgate.training import History
@@ -268,21 +270,25 @@ def test_labels_never_reach_the_embedder(setting):
 # --- runs and seeds ------------------------------------------------------------------------------
 
 
-def small_evaluation(**changes):
+def small_task(**changes) -> Task:
     settings = {
+        "make_embedder": small_gate,
+        "graph": labelled_graph(),
         "setting": "transductive",
         "unseen": ("test",),
         "probe": "one-vs-rest",
-        "seeds": [4, 7],
-        "show_progress": False,
     }
-    return evaluate(small_gate, labelled_graph(), **settings | changes)
+    return Task(**settings | changes)
+
+
+def small_runs(processes: int = 1, **changes) -> tuple[Run, ...]:
+    return run_all(small_task(**changes), [4, 7], Layout(processes, 1), show_progress=False)
 
 
 @pytest.mark.parametrize("setting", ["transductive", "inductive"])
 def test_each_run_is_a_training_and_a_probe(setting):
     graph = labelled_graph()
-    runs = small_evaluation(setting=setting)
+    runs = small_runs(setting=setting)
     assert [run.seed for run in runs] == [4, 7]
     for run in runs:
         vectors = embed(small_gate(run.seed), graph, setting, ("test",))
@@ -293,11 +299,45 @@ def test_each_run_is_a_training_and_a_probe(setting):
         assert run.peak_memory_mb > 1
 
 
-def test_runs_are_repeatable():
-    def numbers(runs):
-        return [(run.seed, run.accuracy, run.macro_f1) for run in runs]
+def numbers(runs: tuple[Run, ...]) -> list[tuple[int, float, float]]:
+    return [(run.seed, run.accuracy, run.macro_f1) for run in runs]
 
-    assert numbers(small_evaluation()) == numbers(small_evaluation())
+
+def test_runs_are_repeatable():
+    assert numbers(small_runs()) == numbers(small_runs())
+
+
+def test_the_number_of_processes_changes_no_number():
+    assert numbers(small_runs(processes=2)) == numbers(small_runs())
+
+
+def test_threads_are_as_many_as_before():
+    before = torch.get_num_threads()
+    seen = []
+
+    def make(seed):
+        seen.append(torch.get_num_threads())
+        return small_gate(seed)
+
+    run_all(small_task(make_embedder=make), [0], Layout(1, before + 1), show_progress=False)
+    assert seen == [before + 1]
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("runs", "cores", "layout"),
+    [
+        (1, 4, Layout(1, 4)),
+        (5, 1, Layout(1, 1)),
+        (2, 2, Layout(2, 1)),  # one round of two, instead of two of 1/1.7 each
+        (3, 2, Layout(1, 2)),  # two rounds, instead of three of 1/1.7 each
+        (100, 2, Layout(2, 1)),
+        (3, 8, Layout(1, 8)),  # three of eight cores would work
+        (8, 8, Layout(8, 1)),
+    ],
+)
+def test_the_layout_that_ends_sooner(runs, cores, layout):
+    assert best_layout(runs, cores) == layout
 
 
 @pytest.mark.parametrize(
@@ -314,7 +354,7 @@ def test_what_cannot_be_evaluated(graph):
         pytest.fail("trained before it was known that nothing can come of it")
 
     with pytest.raises(InputError, match="needs labels and the splits 'train' and 'test'"):
-        evaluate(never, graph, setting="transductive", unseen=(), probe="multinomial", seeds=[0])
+        small_runs(make_embedder=never, graph=graph)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +362,7 @@ def test_what_cannot_be_evaluated(graph):
 )
 def test_a_bad_argument_is_refused(change):
     with pytest.raises(InputError):
-        small_evaluation(**change)
+        small_runs(**change)
 
 
 @pytest.mark.xfail(strict=True, reason="an unknown probe is found only after the first training")
@@ -331,14 +371,7 @@ def test_an_unknown_probe_is_refused_before_training():
         raise AssertionError("trained")
 
     with pytest.raises(InputError):
-        evaluate(
-            never,
-            labelled_graph(),
-            setting="transductive",
-            unseen=(),
-            probe="svm",
-            seeds=[0],
-        )
+        small_runs(make_embedder=never, probe="svm")
 
 
 def test_an_interrupted_training_is_no_run():
@@ -350,14 +383,7 @@ def test_an_interrupted_training_is_no_run():
             return self
 
     with pytest.raises(KeyboardInterrupt):
-        evaluate(
-            lambda seed: Interrupted(),
-            labelled_graph(),
-            setting="transductive",
-            unseen=(),
-            probe="multinomial",
-            seeds=[0],
-        )
+        small_runs(make_embedder=lambda seed: Interrupted())
 
 
 def an_evaluation(*accuracies: float, **changes) -> Evaluation:
@@ -370,6 +396,7 @@ def an_evaluation(*accuracies: float, **changes) -> Evaluation:
         "probe": "one-vs-rest",
         "unseen": ("test", "val"),
         "runs": tuple(Run(i, a, a - 1, 0.5, 300.0) for i, a in enumerate(accuracies)),
+        "layout": Layout(2, 1),
         "paper": (82.5, 0.5),
     }
     return Evaluation(**settings | changes)
@@ -406,6 +433,8 @@ def test_the_json_of_an_evaluation(tmp_path):
         "mean": 82.5,
         "std": 2.1213,  # sqrt(1.5² + 1.5²)
         "paper": {"mean": 82.5, "std": 0.5},
+        "processes": 2,
+        "threads": 1,
     }
 
 
@@ -454,7 +483,8 @@ def test_the_paper_s_settings_of_a_dataset():
 
 
 def test_seeds_follow_the_first(dataset):
-    found = evaluate_method("gate", dataset, setting="transductive", runs=3, seed=11)
+    one = Layout(1, 1)  # other processes would not see the few epochs
+    found = evaluate_method("gate", dataset, setting="transductive", runs=3, seed=11, layout=one)
     assert [run.seed for run in found.runs] == [11, 12, 13]
     assert found.paper == (83.2, 0.6)
     assert (found.split, found.dataset, found.method) == ("seeded", "cora", "gate")
@@ -467,11 +497,11 @@ def test_seeds_follow_the_first(dataset):
 def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monkeypatch):
     asked = []
 
-    def note(make, graph, **options):
-        asked.append((options["probe"], options["unseen"]))
+    def note(task, seeds, layout, *, show_progress):
+        asked.append((task.probe, task.unseen))
         return (Run(0, 80.0, 80.0, 1.0, 1.0),)
 
-    monkeypatch.setattr(methods, "evaluate", note)
+    monkeypatch.setattr(methods, "run_all", note)
     found = evaluate_method("gate", dataset, setting="inductive", runs=1, preset=preset)
     assert (found.probe, found.unseen) == (probe, unseen)
     evaluate_method(

@@ -1,0 +1,208 @@
+"""The benchmarks' own parts: peers that compute the same, graphs, tables. Nothing is timed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from graphs import random_graph
+
+from graphgate.graph import Graph
+from graphgate.losses import Loss
+from graphgate.step import CollapsedStep
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
+
+import growth
+import inputs
+import isolated
+import machine
+import peers
+import report
+import synthetic
+import timing
+
+DIMS = (8, 4)
+SPREAD = {"median": 2.0, "low": 1.5, "high": 2.5}
+
+
+def losses(name: str, graph: Graph) -> list[float]:
+    peer = peers.make_peer(name, graph, DIMS, Loss("frobenius", 1.0, 0.5), torch.float64)
+    return [peer.epoch() for _ in range(4)]
+
+
+@pytest.mark.parametrize("name", ["plain", "pyg"])
+def test_peers_compute_the_same_losses_as_ours(name):
+    if name == "pyg" and importlib.util.find_spec("torch_geometric") is None:
+        pytest.skip("torch_geometric is not installed: pip install torch_geometric")
+    graph = random_graph(0, n=60, f=40)
+    np.testing.assert_allclose(losses(name, graph), losses("ours", graph), rtol=1e-9)
+
+
+def test_ours_is_the_fast_form_that_users_get():
+    start = peers.start_weights(random_graph(0, n=60, f=40), DIMS, torch.float64)
+    ours = peers.Ours(random_graph(0, n=60, f=40), start, Loss())
+    assert isinstance(ours.objective, CollapsedStep)
+
+
+def test_dense_products_have_the_shapes_of_the_model():
+    graph = random_graph(0, n=9, f=6)
+    products = peers.DenseProducts(graph, (5, 4), torch.float64)
+    products.epoch()
+    shapes = [tuple(out.shape) for _, _, out in products.products]
+    assert shapes == [(6, 4), (4, 4), (9, 4), (4, 4), (6, 4), (6, 5), (5, 4)]
+    for left, right, out in products.products:
+        torch.testing.assert_close(out, left @ right)
+
+
+def test_timing_reports_every_peer_and_the_ratios():
+    graph = random_graph(0, n=60, f=40)
+    found = timing.measure(graph, ["ours", "plain", "dense"], Loss(), repeats=2, dims=DIMS)
+    assert list(found["epoch_seconds"]) == ["ours", "plain", "dense"]
+    assert list(found["ratios"]) == ["plain/ours", "ours/dense"]
+    assert found["statuses"] == {"ours": "ok", "plain": "ok", "dense": "ok"}
+
+
+def test_peers_with_other_losses_are_refused():
+    timing.check_same({"ours": [100.0, 90.0], "plain": [100.05, 90.0]})
+    with pytest.raises(SystemExit, match="plain compute different losses"):
+        timing.check_same({"ours": [100.0, 90.0], "plain": [100.0, 90.2]})
+    with pytest.raises(SystemExit, match="nan"):
+        timing.check_same({"ours": [100.0], "plain": [float("nan")]})
+
+
+def test_memory_errors_are_told_from_other_errors():
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**60, dtype=torch.uint8)
+    assert isolated.is_memory_error(caught.value)
+    assert isolated.is_memory_error(MemoryError())
+    assert not isolated.is_memory_error(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+
+
+def test_block_graph_is_sparse_heavy_tailed_and_repeatable():
+    graph = synthetic.block_graph(5000, seed=3)
+    assert graph.n_edges == 50_000
+    degrees = np.diff(graph.adjacency.indptr)
+    assert degrees.max() > 8 * np.median(degrees)
+    assert (np.diff(graph.x.indptr) == 20).all()
+    assert graph.x.shape == (5000, 1000)
+    assert graph.fingerprint() == synthetic.block_graph(5000, seed=3).fingerprint()
+    assert graph.fingerprint() != synthetic.block_graph(5000, seed=4).fingerprint()
+
+
+def test_edges_and_features_follow_the_blocks():
+    graph = synthetic.block_graph(5000)
+    pairs = graph.adjacency.tocoo()
+    within = (graph.labels[pairs.row] == graph.labels[pairs.col]).mean()
+    assert 0.7 < within < 0.9
+    means = np.stack([graph.x[graph.labels == b].mean(axis=0) for b in range(synthetic.BLOCKS)])
+    assert means.max() > 4 * graph.x.mean()
+
+
+def test_a_graph_that_is_not_sparse_is_refused():
+    with pytest.raises(ValueError, match="not sparse"):
+        synthetic.block_graph(50)
+
+
+def test_wordnet_file(tmp_path, monkeypatch):
+    x = sp.csr_array(np.eye(4, 3, dtype=np.float32))
+    file = tmp_path / "wordnet.npz"
+    parts = {"x_indices": x.indices, "x_indptr": x.indptr, "x_shape": np.array(x.shape)}
+    np.savez(file, **parts, labels=np.array([0, 1, 0, 1]), edges=np.array([[0, 1], [1, 3]]))
+    graph = inputs.load("wordnet", file)
+    assert (graph.n_nodes, graph.n_edges, graph.n_features) == (4, 2, 3)
+    np.testing.assert_array_equal(graph.x.toarray(), np.eye(4, 3))
+    monkeypatch.setenv(inputs.WORDNET_VARIABLE, str(file))
+    assert inputs.wordnet_file(None) == file
+    monkeypatch.setenv(inputs.WORDNET_VARIABLE, str(tmp_path / "absent.npz"))
+    assert inputs.wordnet_file(None) is None
+
+
+def test_exponents_of_known_growth():
+    sizes = [
+        {
+            "status": "ok",
+            "nodes": n,
+            "epoch_seconds": {"median": 3e-6 * n**1.5},
+            "peak_memory_mb": n,
+        }
+        for n in (10, 100, 1000)
+    ]
+    late = {"status": "out of memory", "nodes": 10_000}
+    assert growth.exponents([*sizes, late]) == pytest.approx({"seconds": 1.5, "memory": 1.0})
+    assert growth.exponents(sizes[:1]) == {}
+
+
+def test_the_stored_command_names_no_place_on_this_machine(monkeypatch):
+    root = Path(Path.cwd().anchor)
+    arguments = ["epoch.py", "--json", str(root / "a" / "b.json"), f"--wordnet={root / 'c' / 'd'}"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    command = machine.description("epoch.py", 2)["command"]
+    assert command == "python benchmarks/epoch.py --json b.json --wordnet=d"
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    """Made-up results: plain PyTorch fits into memory on Cora only."""
+    top = {
+        "command": "python benchmarks/x.py",
+        "cpu": "a cpu",
+        "threads": 2,
+        "versions": {"a": "1"},
+    }
+    cora = {
+        "epoch_seconds": {"ours": SPREAD, "plain": {"median": 4.0}, "dense": {"median": 1.0}},
+        "ratios": {"plain/ours": {"median": 2.0, "low": 1.9, "high": 2.1}, "ours/dense": SPREAD},
+        "peak_memory_mb": {"ours": 10.0, "plain": 1234.5},
+        "status": {"ours": "ok", "plain": "ok"},
+    }
+    wordnet = {
+        "epoch_seconds": {"ours": SPREAD},
+        "ratios": {},
+        "peak_memory_mb": {"ours": 10.0, "plain": None},
+        "status": {"ours": "ok", "plain": "out of memory"},
+    }
+    size = {"status": "ok", "edges": 10, "epoch_seconds": SPREAD, "peak_memory_mb": 7.0}
+    sizes = [size | {"nodes": 1000}, size | {"nodes": 2000}]
+    made = {
+        "epoch": top | {"datasets": {"cora": cora, "wordnet": wordnet}},
+        "growth": top | {"sizes": sizes, "exponents": {"seconds": 1.02, "memory": 0.97}},
+    }
+    for name, content in made.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    return tmp_path
+
+
+def test_tables_come_from_the_results(results):
+    tables = report.tables(results)
+    assert set(tables) == {"epoch", "memory", "growth", "machine"}
+    assert "| plain PyTorch | 4 (2×, 1.9–2.1) | out of memory |" in tables["epoch"]
+    assert "| plain PyTorch | 1,234 | out of memory |" in tables["memory"]
+    assert "power 1.02" in tables["growth"]
+
+
+def test_only_marked_text_is_replaced(results):
+    text = "a\n<!-- benchmark:growth -->\nold\n<!-- /benchmark -->\nb\n"
+    text += "<!-- benchmark:commands -->\nkept\n<!-- /benchmark -->\n"
+    tables = report.tables(results)
+    after = report.replaced(text, tables)
+    assert after.startswith(f"a\n<!-- benchmark:growth -->\n{tables['growth']}\n<!-- /benchmark")
+    assert after.endswith("\nkept\n<!-- /benchmark -->\n")
+    assert report.replaced(after, tables) == after
+    with pytest.raises(SystemExit, match="'speed'"):
+        report.replaced("<!-- benchmark:speed -->\n<!-- /benchmark -->", tables)
+
+
+def test_pictures_are_drawn(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    import plots
+
+    files = plots.draw(report.read(results), tmp_path / "images")
+    assert [file.name for file in files] == ["benchmark-epoch.png", "benchmark-growth.png"]
+    assert all(file.stat().st_size > 1000 for file in files)
