@@ -25,7 +25,8 @@ from graphgate.model import Architecture, GATEModel
 from graphgate.objective import make_objective
 from graphgate.presets import find_preset
 from graphgate.sparse import FeatureMatrix, Neighborhoods
-from graphgate.training import OPTIMIZERS, Schedule, _clip
+from graphgate.optimizers import OPTIMIZERS
+from graphgate.training import Schedule, clip_gradients
 
 CPU = torch.device("cpu")
 NAMES = ("ours", "plain", "pyg", "dense")
@@ -69,12 +70,12 @@ class Ours:
         pattern = Neighborhoods(graph, device=CPU, dtype=dtype)
         self.objective = make_objective(start, x, pattern, loss)
         self.parameters = list(start.parameters())
-        optimizer = OPTIMIZERS[SCHEDULE.optimizer]
-        self.optimizer = optimizer(self.parameters, lr=SCHEDULE.learning_rate)
+        named = dict(start.named_parameters())
+        self.optimizer = OPTIMIZERS[SCHEDULE.optimizer](named, SCHEDULE.learning_rate)
 
     def epoch(self) -> float:
         parts = self.objective()
-        _clip(self.parameters, SCHEDULE.clip_norm)
+        clip_gradients(self.parameters, SCHEDULE.clip_norm)
         self.optimizer.step()
         return parts["loss"]
 

@@ -3,13 +3,14 @@
 The modules in the order in which a graph passes through them; each imports only those before it:
 
     errors, versions, progress, files   what every room uses
-    intake, graph                       what a user hands in -> Graph, checked once
+    intake, edges, graph                what a user hands in -> Graph, checked once
     sources                             files and tables -> Graph
     sparse                              products with fixed patterns
     attention, model, losses            the method as the paper writes it
     collapsed, step, objective          the same, exact and fast
     arguments, presets                  settings, checked; the paper's and its authors'
-    tensor_file, model_file, training   weights in files; the loop
+    tensor_file, model_file             weights in files
+    optimizers, training                the loop
     embedder                            GATE: what users hold
     evaluation                          probe, settings, runs and seeds
     figures, demo, cli                  pictures, the main job, the command line

@@ -42,6 +42,9 @@ Out = Annotated[Path, typer.Option(help="Where the embedding goes: a .parquet or
 Device = Annotated[str, typer.Option(help="Where to compute: cpu or cuda.")]
 
 
+_NO_MEMORY = "not enough memory for this graph; use smaller --dims or a larger machine"
+
+
 def main() -> None:
     """The command `graphgate`: what a user did wrong is one line and exit code 2."""
     try:
@@ -49,10 +52,15 @@ def main() -> None:
     except InputError as error:
         sys.exit(_fail(str(error)))
     except MemoryError:
-        sys.exit(_fail("not enough memory for this graph; use smaller --dims or a larger machine"))
-    except KeyboardInterrupt:
-        typer.echo("interrupted: nothing was written", err=True)
-        sys.exit(130)
+        sys.exit(_fail(_NO_MEMORY))
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # torch's words for it
+            raise
+        sys.exit(_fail(_NO_MEMORY))
+    except SystemExit as stop:
+        if stop.code == 130:
+            typer.echo("interrupted", err=True)
+        raise
 
 
 def _fail(message: str) -> int:
@@ -96,10 +104,10 @@ def embed(
     from graphgate.sources.tables import check_output_path, read_graph, write_embedding
 
     check_output_path(out)
-    if model is not None:
-        check_output_path(model, (".safetensors",))
-    if checkpoint is not None:
-        check_output_path(checkpoint, (".safetensors",))
+    for path in (model, checkpoint):
+        if path is not None:
+            check_output_path(path, (".safetensors",))
+    _distinct(edges, nodes, out, model, checkpoint)
     graph = read_graph(edges, nodes, directed=directed)
     typer.echo(repr(graph), err=True)
     from graphgate.embedder import GATE
@@ -125,7 +133,7 @@ def embed(
         gate.save(model)
         typer.echo(f"wrote the model to {model}")
     if gate.history_.stopped == "interrupted":
-        typer.echo(f"interrupted: this is what {len(gate.history_)} epochs learned", err=True)
+        typer.echo(f"this is what {len(gate.history_)} epochs learned", err=True)
         raise typer.Exit(130)
 
 
@@ -148,6 +156,7 @@ def transform(
     from graphgate.sources.tables import check_output_path, read_graph, write_embedding
 
     check_output_path(out)
+    _distinct(model, edges, nodes, out)
     from graphgate.embedder import GATE
 
     gate = GATE.load(model, device=device)
@@ -285,6 +294,14 @@ def demo(
     for source in sources:
         if source.caveat:
             typer.echo(source.caveat)
+
+
+def _distinct(*paths: Path | None) -> None:
+    """Refuse to write over what is read, or one output over another."""
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        if path is not None and seen.setdefault(path.resolve(), path) is not path:
+            raise InputError(f"{path} is named twice; give every input and output its own file")
 
 
 def _sizes(text: str) -> tuple[int, ...]:

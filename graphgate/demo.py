@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 
 from graphgate.errors import InputError
 from graphgate.evaluation.methods import evaluate_method, gate
 from graphgate.evaluation.protocol import SETTINGS, Evaluation
 from graphgate.evaluation.report import write_json
-from graphgate.files import replacing
+from graphgate.files import write_bytes
 from graphgate.sources.citation import Dataset
 from graphgate.sources.tables import write_embedding
 
@@ -18,6 +20,8 @@ DEMO_DATASETS = ("cora", "citeseer")
 
 def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[Evaluation | Path]:
     """Yields every evaluation when it is done and every file when it is written."""
+    if find_spec("matplotlib") is None:
+        raise InputError("the picture needs matplotlib: pip install 'graphgate[viz]'")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -34,6 +38,8 @@ def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[E
 
 def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     """Embedding, model and picture of one training on the whole graph."""
+    from graphgate.figures.node_map import draw_node_map, project
+
     graph = dataset.graph
     model = gate(dataset.name, "authors", seed=0).fit(graph)
     labels = (
@@ -44,13 +50,9 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
     model.save(out / f"{dataset.name}.safetensors")
     yield out / f"{dataset.name}.safetensors"
-    try:
-        from graphgate.figures.node_map import draw_node_map, project
-    except ImportError:
-        raise InputError("the picture needs matplotlib: pip install 'graphgate[viz]'") from None
     title = f"{dataset.name.capitalize()}: {graph.n_nodes:,} papers, GATE and t-SNE"
     figure = draw_node_map(project(model.embedding_), graph.labels, graph.classes, title=title)
-    path = out / f"{dataset.name}.png"
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png")
-    yield path
+    picture = BytesIO()
+    figure.savefig(picture, format="png")
+    write_bytes(out / f"{dataset.name}.png", picture.getvalue())
+    yield out / f"{dataset.name}.png"

@@ -17,11 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphgate import arguments, collapsed
-from graphgate.errors import InputError
+from graphgate.errors import DivergenceError, InputError
 from graphgate.graph import Graph
 from graphgate.losses import Loss
 from graphgate.model import Architecture, Encoding, GATEModel
-from graphgate.model_file import TRAINING_FIELDS, SavedModel, load_model, save_model
+from graphgate.model_file import SavedModel, load_model, save_model
 from graphgate.objective import make_objective
 from graphgate.presets import find_preset
 from graphgate.sparse import FeatureMatrix, Neighborhoods
@@ -64,7 +64,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     feature_loss : "rows" (paper) or "frobenius" (authors); None takes the preset's.
     feature_weight : weight of the feature loss; 0 switches it off.
     structure_weight : λ, the weight of the structure loss; 0 switches it off.
-    epochs, learning_rate, optimizer : the training; optimizer "adam", "adamw", "rmsprop", "sgd".
+    epochs, learning_rate, optimizer : the training; optimizer "adam", "rmsprop" or "sgd".
     clip_norm : longest gradient; None takes the preset's, infinity never clips.
     patience, tolerance : stop after `patience` epochs in which the loss has not fallen by the
         fraction `tolerance`; None runs all epochs.
@@ -162,6 +162,16 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.model_, self.history_, self.seed_ = model, history, seed
         self._encoder = _encoder(model)
         self.directed_, self.weighted_ = graph.directed, graph.weighted
+        self._training = {
+            "preset": self.preset,
+            "feature_loss": loss.feature_form,
+            "feature_weight": loss.feature_weight,
+            "structure_weight": loss.structure_weight,
+            "epochs": schedule.epochs,
+            "learning_rate": schedule.learning_rate,
+            "optimizer": schedule.optimizer,
+            "random_state": seed,
+        }
         encoding = self._encode(graph)
         self.embedding_ = encoding.h.cpu().numpy()
         self.attention_ = self._attention(encoding, pattern)
@@ -270,7 +280,13 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """X is not made dense by rule here: one product with it does not pay for that."""
         x = FeatureMatrix(graph.x, **self._where())
         pattern = Neighborhoods(graph, **self._where())
-        return self._encoder.encode(x, pattern, by_blocks=True)
+        encoding = self._encoder.encode(x, pattern, by_blocks=True)
+        if not torch.isfinite(encoding.h).all():
+            raise DivergenceError(
+                "the embedding has values that are not finite: weights or features are too large; "
+                "train with a lower learning_rate, or scale the features"
+            )
+        return encoding
 
     @torch.no_grad()
     def _attention(self, encoding: Encoding, pattern: Neighborhoods) -> Attention:
@@ -291,7 +307,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         # Everything that decides the course of a run; the number of epochs only decides its end.
         course = asdict(schedule)
         del course["epochs"]
-        parts = [asdict(architecture), asdict(loss), course, seed, self.dtype, graph.fingerprint()]
+        parts = [asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
+        parts.append(graph.fingerprint())
         run = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         return Checkpoint(Path(self.checkpoint), every, run)
 
@@ -299,8 +316,6 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Write the fitted model to a file (safetensors with a JSON header)."""
         check_is_fitted(self, "model_")
         names = getattr(self, "feature_names_in_", None)
-        training = {name: getattr(self, name) for name in TRAINING_FIELDS}
-        training["random_state"] = self.seed_
         save_model(
             path,
             SavedModel(
@@ -308,7 +323,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 feature_names=None if names is None else tuple(map(str, names)),
                 directed=self.directed_,
                 weighted=self.weighted_,
-                training=training,
+                training=self._training,
             ),
         )
 
@@ -324,6 +339,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         gate = cls(**fields, **saved.training, device=device, dtype=saved.dtype)
         gate.model_ = saved.model.to(arguments.device(device))
         gate._encoder = _encoder(gate.model_)
+        gate._training = saved.training
         gate.seed_ = saved.training["random_state"]
         gate.directed_, gate.weighted_ = saved.directed, saved.weighted
         gate.n_features_in_ = n_features

@@ -57,10 +57,9 @@ class Loss:
 
     def feature_from_reconstruction(self, x: Tensor, reconstruction: Tensor) -> Tensor:
         """Eq. 7 from X and X̂, (N, F) each. The gradient of a zero norm is zero."""
-        difference = x - reconstruction
-        if self.feature_form == "rows":
-            return torch.linalg.vector_norm(difference, dim=1).sum()
-        return torch.linalg.vector_norm(difference)
+        norms = torch.linalg.vector_norm(x - reconstruction, dim=1)
+        # The norm of the row norms: one norm over N·F numbers loses digits in single precision.
+        return norms.sum() if self.feature_form == "rows" else torch.linalg.vector_norm(norms)
 
     def feature_from_squares(self, squares: Tensor, resolution: Tensor) -> Tensor:
         """Eq. 7 from ‖x_i − x̂_i‖², (N,), where these are differences of larger numbers.

@@ -41,7 +41,7 @@ class Architecture:
     attention: str = "softmax"
 
     def __post_init__(self) -> None:
-        if not self.dims or any(not isinstance(d, int) or d < 1 for d in self.dims):
+        if not self.dims or any(type(d) is not int or d < 1 for d in self.dims):
             raise InputError(f"dims must be positive whole numbers, one a layer, got {self.dims!r}")
         if self.activation not in ACTIVATIONS:
             raise InputError(
@@ -76,11 +76,35 @@ class Decoding(NamedTuple):
     attention: list[Tensor]
 
 
+def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every parameter, in the order in which they are drawn.
+
+    All encoder weights, then v_s and v_r layer by layer; then the decoder's own, if it has any.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def add(side: str, weights: list[tuple[int, int]], vectors: tuple[int, ...]) -> None:
+        for k, shape in enumerate(weights):
+            shapes[f"{side}_weight.{k}"] = shape
+        for k, size in enumerate(vectors):
+            shapes[f"{side}_center.{k}"] = shapes[f"{side}_neighbor.{k}"] = (size,)
+
+    sizes = architecture.sizes
+    down = list(pairwise(sizes))
+    add("encoder", down, architecture.dims if architecture.attention == "softmax" else ())
+    add(
+        "decoder",
+        [] if architecture.tied_weights else [(b, a) for a, b in down],
+        sizes[:-1] if architecture.has_own_decoder_attention else (),
+    )
+    return shapes
+
+
 class GATEModel(nn.Module):
     """Encoder (eq. 1-3) and decoder (eq. 4-6) of the paper, L layers each.
 
-    Weights start Glorot-uniform, drawn from `rng` in a fixed order: all encoder weights, then
-    v_s and v_r layer by layer, then the same for the decoder's own parameters.
+    Weights start Glorot-uniform, drawn from `rng` in the order of `parameter_shapes`; without
+    an `rng` they start with no particular values, to be loaded.
     """
 
     def __init__(
@@ -92,35 +116,18 @@ class GATEModel(nn.Module):
     ) -> None:
         super().__init__()
         self.architecture = architecture
-        rng = rng or np.random.default_rng()
-
-        def drawn(rows: int, columns: int) -> Tensor:
-            limit = np.sqrt(6.0 / (rows + columns))
-            values = rng.uniform(-limit, limit, (rows, columns))
-            return torch.from_numpy(values).to(dtype)
-
-        def matrices(shapes: list[tuple[int, int]]) -> nn.ParameterList:
-            return nn.ParameterList([nn.Parameter(drawn(*shape)) for shape in shapes])
-
-        def vector_pairs(sizes: tuple[int, ...]) -> tuple[nn.ParameterList, nn.ParameterList]:
-            pairs = [(drawn(d, 1)[:, 0], drawn(d, 1)[:, 0]) for d in sizes]
-            center, neighbor = (
-                nn.ParameterList([nn.Parameter(pair[i].clone()) for pair in pairs]) for i in (0, 1)
-            )
-            return center, neighbor
-
-        sizes = architecture.sizes
-        down = list(pairwise(sizes))
-        self.encoder_weight = matrices(down)
-        self.encoder_center, self.encoder_neighbor = vector_pairs(
-            architecture.dims if architecture.attention == "softmax" else ()
-        )
-        self.decoder_weight = matrices(
-            [] if architecture.tied_weights else [(b, a) for a, b in down]
-        )
-        self.decoder_center, self.decoder_neighbor = vector_pairs(
-            sizes[:-1] if architecture.has_own_decoder_attention else ()
-        )
+        self.encoder_weight = nn.ParameterList()
+        self.encoder_center, self.encoder_neighbor = nn.ParameterList(), nn.ParameterList()
+        self.decoder_weight = nn.ParameterList()
+        self.decoder_center, self.decoder_neighbor = nn.ParameterList(), nn.ParameterList()
+        for name, shape in parameter_shapes(architecture).items():
+            if rng is None:
+                values = torch.empty(shape, dtype=dtype)
+            else:
+                rows, columns = (*shape, 1)[:2]
+                limit = np.sqrt(6.0 / (rows + columns))
+                values = torch.from_numpy(rng.uniform(-limit, limit, shape)).to(dtype)
+            getattr(self, name.split(".")[0]).append(nn.Parameter(values))
 
     @property
     def n_layers(self) -> int:

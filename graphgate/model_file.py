@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from graphgate.arguments import DTYPES
 from graphgate.errors import InputError
-from graphgate.model import Architecture, GATEModel
+from graphgate.model import Architecture, GATEModel, parameter_shapes
 from graphgate.tensor_file import Schema, check_fields, check_tensors, read_tensors, write_tensors
 from graphgate.versions import versions
 
@@ -40,8 +39,6 @@ TRAINING_FIELDS: Schema = {
     "optimizer": str,
     "random_state": int,
 }
-# Larger than any model that fits a machine; a header that asks for more is not one of ours.
-_LARGEST = 2**31
 
 
 @dataclass(frozen=True)
@@ -90,18 +87,20 @@ def load_model(path: Path | str) -> SavedModel:
         architecture = Architecture(**fields | {"dims": tuple(fields["dims"])})
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    sizes = architecture.sizes
-    if min(sizes) < 1 or sum(a * b for a, b in pairwise(sizes)) > _LARGEST:
-        raise InputError(f"{what}: its layers have the sizes {sizes}")
+    if architecture.n_features < 1:
+        raise InputError(f"{what}: it is for {architecture.n_features} features")
     names = header["feature_names"]
     if names is not None and (
         len(names) != architecture.n_features or not all(isinstance(name, str) for name in names)
     ):
-        raise InputError(f"{what}: its feature names do not fit its {sizes[0]} features")
+        raise InputError(
+            f"{what}: its feature names do not fit its {architecture.n_features} features"
+        )
     dtype = DTYPES[header["dtype"]]
+    # Before anything of that size is made: a header can ask for any size.
+    shapes = parameter_shapes(architecture)
+    check_tensors(tensors, {name: (shape, dtype) for name, shape in shapes.items()}, what)
     model = GATEModel(architecture, dtype=dtype)
-    expected = {n: (tuple(t.shape), dtype) for n, t in model.state_dict().items()}
-    check_tensors(tensors, expected, what)
     model.load_state_dict(tensors)
     return SavedModel(
         model,

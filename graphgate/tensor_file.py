@@ -61,13 +61,13 @@ def read_tensors(
 
 def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:
     try:
-        header = json.loads(text)
+        header = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise InputError(f"{what}: its header is not JSON") from None
     if not isinstance(header, dict) or header.get("kind") != kind:
         seen = header.get("kind") if isinstance(header, dict) else None
         raise InputError(f"{what}: its header says {seen!r}")
-    if header.get("version") != VERSION:
+    if type(header.get("version")) is not int or header["version"] != VERSION:
         raise InputError(
             f"{what} that this graphgate can read: it is of version {header.get('version')!r}, "
             f"not {VERSION}"
@@ -75,6 +75,10 @@ def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str
     body = {name: value for name, value in header.items() if name not in ("kind", "version")}
     check_fields(body, schema, what)
     return body
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:

@@ -16,17 +16,11 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import DivergenceError, InputError
+from graphgate.optimizers import OPTIMIZERS, Optimizer
 from graphgate.progress import progress_bar
-from graphgate.tensor_file import check_tensors, read_tensors, write_tensors
+from graphgate.tensor_file import Schema, check_tensors, read_tensors, write_tensors
 
 logger = logging.getLogger(__name__)
-
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "rmsprop": torch.optim.RMSprop,
-    "sgd": torch.optim.SGD,
-}
 
 
 @dataclass(frozen=True)
@@ -50,8 +44,10 @@ class Schedule:
         for name, value in whole.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
-        if not 0 < self.learning_rate < math.inf:
-            raise InputError(f"learning_rate must be positive, got {self.learning_rate!r}")
+        if not 0 < self.learning_rate <= 1e6:
+            raise InputError(
+                f"learning_rate must be positive and at most 1e6, got {self.learning_rate!r}"
+            )
         if not self.clip_norm > 0:
             raise InputError(
                 f"clip_norm must be positive (infinity: never clip), got {self.clip_norm!r}"
@@ -114,10 +110,10 @@ def train(
     Ctrl-C ends the epoch at hand and returns what was learned; a second one interrupts at once.
     """
     tensors = list(parameters.values())
-    optimizer = OPTIMIZERS[schedule.optimizer](tensors, lr=schedule.learning_rate)
+    optimizer = OPTIMIZERS[schedule.optimizer](parameters, schedule.learning_rate)
     history = History()
     if checkpoint is not None and checkpoint.path.exists():
-        history = _resume(checkpoint, parameters, optimizer)
+        history = _resume(checkpoint, optimizer)
         if len(history) > schedule.epochs:
             raise InputError(
                 f"the checkpoint {checkpoint.path} is at epoch {len(history)}, past the "
@@ -139,17 +135,17 @@ def train(
             parts = objective()
             if not math.isfinite(parts["loss"]):
                 raise _divergence(parts["loss"], epoch + 1, schedule)
-            _clip(tensors, schedule.clip_norm)
+            clip_gradients(tensors, schedule.clip_norm)
             optimizer.step()
             history.append(parts)
             advance(note="  ".join(f"{name} {value:,.4g}" for name, value in parts.items()))
             if checkpoint and (epoch + 1) % checkpoint.every == 0:
-                _save(checkpoint, parameters, optimizer, history)
+                _save(checkpoint, optimizer, history)
                 saved = epoch + 1
+        if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors):
+            raise _divergence(math.nan, len(history), schedule)
         if checkpoint and saved < len(history):
-            _save(checkpoint, parameters, optimizer, history)
-    if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors):
-        raise _divergence(math.nan, len(history), schedule)
+            _save(checkpoint, optimizer, history)
     return history
 
 
@@ -161,7 +157,7 @@ def _divergence(loss: float, epoch: int, schedule: Schedule) -> DivergenceError:
     )
 
 
-def _clip(tensors: Sequence[Tensor], longest: float) -> None:
+def clip_gradients(tensors: Sequence[Tensor], longest: float) -> None:
     if math.isinf(longest):
         return
     gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
@@ -202,37 +198,25 @@ def _delayed_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-_CHECKPOINT_SCHEMA = {"run": str, "history": dict, "optimizer": str}
+_CHECKPOINT_SCHEMA: Schema = {"run": str, "history": dict, "optimizer": str}
 
 
-def _save(
-    checkpoint: Checkpoint,
-    parameters: Mapping[str, Tensor],
-    optimizer: torch.optim.Optimizer,
-    history: History,
-) -> None:
-    tensors = {f"parameter.{name}": tensor for name, tensor in parameters.items()}
-    for (name, _), state in zip(parameters.items(), _states(optimizer), strict=True):
-        tensors |= {f"optimizer.{name}.{key}": value for key, value in state.items()}
+def _tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """Everything that a run carries from one epoch to the next, by reference."""
+    kept = {f"parameter.{name}": tensor for name, tensor in optimizer.parameters.items()}
+    return kept | {f"optimizer.{name}": tensor for name, tensor in optimizer.state.items()}
+
+
+def _save(checkpoint: Checkpoint, optimizer: Optimizer, history: History) -> None:
     header = {
         "run": checkpoint.run,
         "history": history.series,
         "optimizer": type(optimizer).__name__,
     }
-    write_tensors(checkpoint.path, "checkpoint", header, tensors)
+    write_tensors(checkpoint.path, "checkpoint", header, _tensors(optimizer))
 
 
-def _states(optimizer: torch.optim.Optimizer) -> list[dict[str, Tensor]]:
-    (group,) = optimizer.param_groups
-    return [
-        {k: v for k, v in optimizer.state.get(tensor, {}).items() if isinstance(v, Tensor)}
-        for tensor in group["params"]
-    ]
-
-
-def _resume(
-    checkpoint: Checkpoint, parameters: Mapping[str, Tensor], optimizer: torch.optim.Optimizer
-) -> History:
+def _resume(checkpoint: Checkpoint, optimizer: Optimizer) -> History:
     header, tensors = read_tensors(checkpoint.path, "checkpoint", _CHECKPOINT_SCHEMA)
     what = f"the checkpoint {checkpoint.path}"
     if header["run"] != checkpoint.run or header["optimizer"] != type(optimizer).__name__:
@@ -240,21 +224,6 @@ def _resume(
             f"{what} belongs to another run (other settings, seed or graph); "
             "remove it or name another file"
         )
-    for tensor in parameters.values():  # one step with zero gradients makes the state's shapes
-        tensor.grad = torch.zeros_like(tensor)
-    optimizer.step()
-    expected = {f"parameter.{n}": (tuple(t.shape), t.dtype) for n, t in parameters.items()}
-    for name, state in zip(parameters, _states(optimizer), strict=True):
-        for key, value in state.items():
-            expected[f"optimizer.{name}.{key}"] = (tuple(value.shape), value.dtype)
-    check_tensors(tensors, expected, what)
-    with torch.no_grad():
-        for name, tensor in parameters.items():
-            tensor.copy_(tensors[f"parameter.{name}"])
-            tensor.grad = None
-        for name, state in zip(parameters, _states(optimizer), strict=True):
-            for key, value in state.items():
-                value.copy_(tensors[f"optimizer.{name}.{key}"])
     series = header["history"]
     numbers = all(
         isinstance(values, list) and all(isinstance(v, (int, float)) for v in values)
@@ -262,4 +231,11 @@ def _resume(
     )
     if "loss" not in series or not numbers or len({len(v) for v in series.values()}) != 1:
         raise InputError(f"{what} holds no history of the loss; remove it to start anew")
-    return History({name: list(map(float, values)) for name, values in series.items()})
+    present = _tensors(optimizer)
+    check_tensors(tensors, {n: (tuple(t.shape), t.dtype) for n, t in present.items()}, what)
+    with torch.no_grad():
+        for name, tensor in present.items():
+            tensor.copy_(tensors[name])
+    history = History({name: list(map(float, values)) for name, values in series.items()})
+    optimizer.steps = len(history)
+    return history

@@ -237,7 +237,7 @@ def test_an_existing_output_is_replaced(run):
         (["--checkpoint", "no/c.safetensors"], "no does not exist"),
         (["--nodes", "none.csv"], "none.csv does not exist"),
         (["--nodes", "."], "is a directory"),
-        (["--preset", "paper", "--learning-rate", "1e30"], "training diverged"),
+        (["--preset", "paper", "--learning-rate", "1e6"], "training diverged"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -245,23 +245,20 @@ def test_wrong_options_of_embed(refused, options, words):
     assert words in refused(*embed_options(), *options)
 
 
-@pytest.mark.xfail(strict=True, reason="weights are finite after the last epoch, vectors are not")
 def test_a_run_that_diverges_in_its_last_epoch(refused):
-    diverging = ["--preset", "paper", "--learning-rate", "1e30", "--epochs", "1"]
-    assert "diverged" in refused(*embed_options(), *diverging)
+    deep = ",".join("4" * 14)  # so that finite weights give vectors that are not
+    diverging = ["--dims", deep, "--preset", "paper", "--learning-rate", "1e6", "--epochs", "1"]
+    assert "not finite" in refused(*embed_options(), *diverging)
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="torch refuses a step above float32")
 def test_a_step_that_does_not_fit_the_precision(refused):
     refused(*embed_options(), "--preset", "paper", "--learning-rate", "1e39")
 
 
-@pytest.mark.xfail(strict=True, reason="the output may be one of the inputs")
 def test_the_output_is_not_the_input(refused):
     assert "nodes.csv" in refused(*embed_options("nodes.csv"))
 
 
-@pytest.mark.xfail(strict=True, reason="the model may take the place of the checkpoint")
 def test_the_model_is_not_the_checkpoint(refused):
     refused(*embed_options(), "--model", "m.safetensors", "--checkpoint", "m.safetensors")
 
@@ -279,7 +276,7 @@ def test_a_missing_edge_file(refused):
         ("nodes.csv", NODES.replace("3,1,0", "3,nan,0"), "line 4"),
         ("nodes.csv", NODES.replace("3,1,0", "3,,0"), "line 4"),
         ("nodes.csv", NODES.replace("3,1,0", "3,high,0"), "line 4"),
-        ("nodes.csv", NODES.replace("3,1,0", "3,1e60,0"), "line 4"),
+        ("nodes.csv", NODES.replace("3,1,0", "3,1e300,0"), "line 4"),
         ("nodes.csv", NODES + "a,1,1,1\n", "ids must be distinct"),
         ("nodes.csv", b"\x89PNG\r\n\x1a\n\0\0\xff", "nodes.csv"),
         ("edges.csv", "from,to\na,b\n", "source"),
@@ -306,7 +303,8 @@ def transform_options(model: str = "m.safetensors") -> list[str]:
 
 
 def test_a_model_that_is_none(refused, model):
-    assert "nodes.csv is not a graphgate model file" in refused(*transform_options("nodes.csv"))
+    Path("other.csv").write_text("id\n1\n")
+    assert "other.csv is not a graphgate model file" in refused(*transform_options("other.csv"))
     assert "there is no file none.safetensors" in refused(*transform_options("none.safetensors"))
     assert "there is no file ." in refused(*transform_options("."))
     raw = Path(model).read_bytes()
@@ -361,9 +359,6 @@ def test_a_full_disk(run, monkeypatch, folder):
         pytest.param(
             lambda: torch.ones(2**50),
             id="torch",
-            marks=pytest.mark.xfail(
-                strict=True, raises=RuntimeError, reason="torch has an error of its own for this"
-            ),
         ),
     ],
 )
@@ -400,7 +395,6 @@ def test_usage_errors(run, folder, arguments):
 # --- interrupted and resumed ---------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="typer turns Ctrl-C into a bare exit code before main does")
 def test_an_interrupt_outside_training_is_told(run, monkeypatch):
     def interrupt(self, graph):
         raise KeyboardInterrupt
@@ -408,7 +402,7 @@ def test_an_interrupt_outside_training_is_told(run, monkeypatch):
     monkeypatch.setattr("graphgate.embedder.GATE.fit", interrupt)
     code, _, err = run(*embed_options())
     assert code == 130
-    assert err.splitlines()[-1] == "interrupted: nothing was written"
+    assert err.splitlines()[-1] == "interrupted"
 
 
 def checkpoint_losses(path: str) -> list[float]:
@@ -445,7 +439,7 @@ def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(run, folder):
     done = len(checkpoint_losses("c.safetensors"))
     assert process.returncode == 130, err
     assert out == "wrote 5 vectors of 2 to out.parquet\n"
-    assert f"interrupted: this is what {done} epochs learned" in err
+    assert f"this is what {done} epochs learned" in err
     assert "Traceback" not in err
     assert sorted(os.listdir()) == ["c.safetensors", "edges.csv", "nodes.csv", "out.parquet"]
 
@@ -567,7 +561,8 @@ def test_evaluate_inductively(run, small_data):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_options_of_evaluate(refused, small_data, options, words):
-    assert words in refused("evaluate", "--dataset", "cora", "--json", "o.json", *options)
+    given = ["evaluate", "--dataset", "cora", "--runs", "1", "--json", "o.json"]
+    assert words in refused(*given, *options)
 
 
 def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, folder):
@@ -576,7 +571,7 @@ def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, 
 
     monkeypatch.setitem(methods.METHODS, "gate", interrupt)
     before = snapshot(folder)
-    code, out, err = run("evaluate", "--dataset", "cora", "--json", "out.json")
+    code, out, err = run("evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json")
     assert (code, out) == (130, "")
     assert "Traceback" not in err
     assert snapshot(folder) == before
@@ -716,16 +711,13 @@ def test_the_list_of_commands_is_complete():
 
 
 def test_the_program_itself(folder):
-    def program(*arguments):
-        command = [sys.executable, "-m", "graphgate", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-    done = program(*embed_options("out.csv"))
-    assert done.returncode == 0, done.stderr
-    assert Path("out.csv").read_text().startswith("node_id,e0,e1\n")
+    """Its successes are those of the test of Ctrl-C; this is how it fails."""
     before = snapshot(folder)
-    done = program(*embed_options("out.csv"), "--preset", "paper", "--learning-rate", "1e30")
-    assert done.returncode == 2
-    _, line = done.stderr.splitlines()
+    diverging = [*embed_options("out.csv"), "--preset", "paper", "--learning-rate", "1e6"]
+    command = [sys.executable, "-m", "graphgate", *diverging]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    graph, line = done.stderr.splitlines()
+    assert graph == "Graph(5 nodes, 5 undirected edges, 3 dense features)"
     assert line.startswith("graphgate: training diverged")
     assert snapshot(folder) == before

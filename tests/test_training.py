@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from graphgate.errors import DivergenceError, InputError
-from graphgate.training import OPTIMIZERS, Checkpoint, History, Schedule, train
+from graphgate.optimizers import OPTIMIZERS
+from graphgate.training import Checkpoint, History, Schedule, train
 
 
 def toy(start=(4.0, -3.0), slope=None):
@@ -28,11 +29,15 @@ def toy(start=(4.0, -3.0), slope=None):
     return {"p": parameter}, objective
 
 
-def test_adam_and_history_follow_torch():
+TORCH = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop, "sgd": torch.optim.SGD}
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS))
+def test_optimizers_and_history_follow_torch(name):
     parameters, objective = toy()
-    history = train(parameters, objective, Schedule(epochs=30, learning_rate=0.1))
+    history = train(parameters, objective, Schedule(30, 0.1, name))
     reference = torch.tensor([4.0, -3.0], dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.Adam([reference], lr=0.1)
+    optimizer = TORCH[name]([reference], lr=0.1)
     losses = []
     for _ in range(30):
         loss = (reference**2).sum()

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgate.errors import InputError
 from graphgate.evaluation.measure import measured
-from graphgate.evaluation.probe import probe_scores
+from graphgate.evaluation.probe import make_probe, probe_scores
 from graphgate.graph import Graph
 from graphgate.versions import versions
 
@@ -107,9 +107,7 @@ def embed(embedder: Embedder, graph: Graph, setting: str, unseen: Sequence[str])
     """Embeddings of all nodes, (N, D), of a method that was trained in one of the settings."""
     if setting == "transductive":
         return embedder.fit(graph).embedding_
-    if setting == "inductive":
-        return embedder.fit(hide(graph, unseen)).transform(graph)
-    raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SETTINGS)}")
+    return embedder.fit(hide(graph, unseen)).transform(graph)
 
 
 @dataclass(frozen=True)
@@ -122,11 +120,17 @@ class Task:
     unseen: Sequence[str]
     probe: str
 
+    def __post_init__(self) -> None:
+        make_probe(self.probe)  # what is misspelt is refused before any training
+        if self.setting not in SETTINGS:
+            raise InputError(f"unknown setting {self.setting!r}; use one of {', '.join(SETTINGS)}")
+        if self.graph.labels is None or not {"train", "test"} <= self.graph.splits.keys():
+            raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
+
     def run(self, seed: int) -> Run:
         """Train, embed and probe once. Ctrl-C gives up the run."""
         graph = self.graph
-        if graph.labels is None or not {"train", "test"} <= graph.splits.keys():
-            raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
+        assert graph.labels is not None
         with measured() as cost:
             embedder = self.make_embedder(seed)
             embedding = embed(embedder, graph, self.setting, self.unseen)

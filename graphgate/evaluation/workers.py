@@ -6,7 +6,9 @@ import math
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import mean
 
 import torch
@@ -63,13 +65,27 @@ def _runs(task: Task, seeds: Sequence[int], layout: Layout) -> Iterator[Run]:
         return
     # "spawn": a forked child inherits the locks of the parent's threads, and may hang on them.
     context = multiprocessing.get_context("spawn")
-    with context.Pool(layout.processes, _start, (task, layout.threads)) as pool:
+    with _deaf_children():
+        pool = context.Pool(layout.processes, _start, (task, layout.threads))
+    with pool:
         yield from pool.imap(_run, seeds)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Children made in this block ignore Ctrl-C: the parent hears it and ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _start(task: Task, threads: int) -> None:
     global _task
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends its children
     torch.set_num_threads(threads)
     _task = task
 

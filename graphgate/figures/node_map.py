@@ -23,9 +23,12 @@ UNLABELLED = "#BBBBBB"
 def project(embedding: np.ndarray, seed: int = 0) -> np.ndarray:
     """t-SNE of an embedding, (N, D) -> (N, 2), after 50 principal components."""
     n, d = embedding.shape
+    wide = np.pad(embedding, ((0, 0), (0, max(0, 2 - d))))  # at least two columns
     if n < 4:
-        return np.pad(embedding[:, :2], ((0, 0), (0, max(0, 2 - d))))
-    reduced = PCA(min(50, n, d), random_state=seed).fit_transform(embedding)
+        return wide[:, :2]
+    if (wide == wide[0]).all():  # without variance t-SNE would divide by zero
+        return np.zeros((n, 2), dtype=wide.dtype)
+    reduced = PCA(min(50, *wide.shape), random_state=seed).fit_transform(wide)
     perplexity = min(30.0, (n - 1) / 3)
     return TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(reduced)
 
