@@ -22,10 +22,9 @@ from torch.nn import functional
 from graphgate.graph import Graph
 from graphgate.losses import Loss
 from graphgate.model import Architecture, GATEModel
-from graphgate.objective import make_objective
-from graphgate.presets import find_preset
-from graphgate.sparse import FeatureMatrix, Neighborhoods
+from graphgate.objective import training_objective
 from graphgate.optimizers import OPTIMIZERS
+from graphgate.presets import find_preset
 from graphgate.training import Schedule, clip_gradients
 
 CPU = torch.device("cpu")
@@ -65,10 +64,7 @@ class Ours:
     """The library's objective with the optimiser and the clipping of its training loop."""
 
     def __init__(self, graph: Graph, start: GATEModel, loss: Loss) -> None:
-        dtype = start.encoder_weight[0].dtype
-        x = FeatureMatrix(graph.x, device=CPU, dtype=dtype, densify=True)
-        pattern = Neighborhoods(graph, device=CPU, dtype=dtype)
-        self.objective = make_objective(start, x, pattern, loss)
+        self.objective = training_objective(start, graph, loss)
         self.parameters = list(start.parameters())
         named = dict(start.named_parameters())
         self.optimizer = OPTIMIZERS[SCHEDULE.optimizer](named, SCHEDULE.learning_rate)

@@ -22,7 +22,7 @@ from graphgate.graph import Graph
 from graphgate.losses import Loss
 from graphgate.model import Architecture, Encoding, GATEModel
 from graphgate.model_file import SavedModel, load_model, save_model
-from graphgate.objective import make_objective
+from graphgate.objective import training_objective
 from graphgate.presets import find_preset
 from graphgate.sparse import FeatureMatrix, Neighborhoods
 from graphgate.training import Checkpoint, Schedule, train
@@ -149,16 +149,13 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed = arguments.seed(self.random_state)
         checkpoint = self._checkpoint(graph, architecture, loss, schedule, seed)
         model = GATEModel(architecture, np.random.default_rng(seed), dtype=dtype).to(device)
-        pattern = Neighborhoods(graph, device=device, dtype=dtype)
-        x = FeatureMatrix(graph.x, device=device, dtype=dtype, densify=True)
         history = train(
             dict(model.named_parameters()),
-            make_objective(model, x, pattern, loss),
+            training_objective(model, graph, loss),
             schedule,
             checkpoint=checkpoint,
             show_progress=self.progress,
         )
-        del x
         self.model_, self.history_, self.seed_ = model, history, seed
         self._encoder = _encoder(model)
         self.directed_, self.weighted_ = graph.directed, graph.weighted
@@ -174,7 +171,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         }
         encoding = self._encode(graph)
         self.embedding_ = encoding.h.cpu().numpy()
-        self.attention_ = self._attention(encoding, pattern)
+        self.attention_ = self._attention(encoding, graph)
         if history.stopped == "epochs" and history.still_falling():
             warnings.warn(
                 f"the loss was still falling after {len(history)} epochs; "
@@ -206,8 +203,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def attend(self, X: Any, *, adjacency: Any = None) -> Attention:
         """The attention coefficients on a graph."""
         graph = self._graph(X, adjacency, reset=False)
-        pattern = Neighborhoods(graph, **self._where())
-        return self._attention(self._encode(graph), pattern)
+        return self._attention(self._encode(graph), graph)
 
     def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """X̂, the features as the decoder gives them back, (N, F), dense."""
@@ -289,7 +285,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return encoding
 
     @torch.no_grad()
-    def _attention(self, encoding: Encoding, pattern: Neighborhoods) -> Attention:
+    def _attention(self, encoding: Encoding, graph: Graph) -> Attention:
+        pattern = Neighborhoods(graph, **self._where())
         encoder = tuple(pattern.to_scipy(alpha) for alpha in encoding.attention)
         if not self.model_.architecture.has_own_decoder_attention:
             return Attention(encoder, encoder)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from graphgate import intake
 from graphgate.edges import adjacency_entries, edge_rows, edge_weights, merged_adjacency
@@ -238,6 +239,14 @@ class Graph:
     def reverse(self) -> Graph:
         """The same graph with every directed edge turned round."""
         return self._with(adjacency=self.attended)
+
+    def by_locality(self) -> Graph:
+        """The same graph, its nodes renumbered so that neighbours stand near each other.
+
+        Products with its adjacency then find more of what they need in the cache.
+        """
+        order = reverse_cuthill_mckee(self.adjacency, symmetric_mode=not self.directed)
+        return self._take(order)
 
     def with_splits(self, splits: Mapping[str, Any]) -> Graph:
         """The same graph with other splits."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import torch
 
 from graphgate import collapsed, step
+from graphgate.graph import Graph
 from graphgate.losses import Loss, LossParts
 from graphgate.model import GATEModel
 from graphgate.sparse import FeatureMatrix, Neighborhoods
@@ -54,3 +55,13 @@ def make_objective(
         }
 
     return evaluate
+
+
+def training_objective(model: GATEModel, graph: Graph, loss: Loss) -> Objective:
+    """The objective of a whole graph; one too large for the caches is put into a better order."""
+    if graph.n_nodes > 8192:
+        graph = graph.by_locality()
+    weight = model.encoder_weight[0]
+    x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype, densify=True)
+    pattern = Neighborhoods(graph, device=weight.device, dtype=weight.dtype)
+    return make_objective(model, x, pattern, loss)

@@ -1,6 +1,6 @@
 """Gradient descent in place, with scratch memory that is made once.
 
-The same formulas as torch's own, to the bit in float64; but building one of torch's imports its
+The same formulas as torch's own; but building one of torch's imports its
 compiler, which takes longer than many a training.
 """
 
@@ -55,9 +55,10 @@ class Adam(Optimizer):
         mean, square = self.state[f"mean.{name}"], self.state[f"square.{name}"]
         mean.lerp_(gradient, 0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        root = torch.sqrt(square, out=self._scratch[name])
-        root.div_(math.sqrt(1 - 0.999**self.steps)).add_(1e-8)
-        value.addcdiv_(mean, root, value=-self.learning_rate / (1 - 0.9**self.steps))
+        # Both corrections of the bias go into the step, which saves a pass over the parameters.
+        bias = math.sqrt(1 - 0.999**self.steps)
+        root = torch.sqrt(square, out=self._scratch[name]).add_(1e-8 * bias)
+        value.addcdiv_(mean, root, value=-self.learning_rate * bias / (1 - 0.9**self.steps))
 
 
 @dataclass

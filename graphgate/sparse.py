@@ -95,11 +95,17 @@ class Neighborhoods:
         return _csr(self.transposed_indptr, self.transposed_indices, reordered, (self.n, self.n))
 
     def multiply(
-        self, values: Tensor, m: Tensor, out: Tensor, *, transposed: bool = False, add: bool = False
+        self,
+        values: Tensor,
+        m: Tensor,
+        out: Tensor,
+        *,
+        transposed: bool = False,
+        keep: float = 0.0,
     ) -> Tensor:
-        """out = C m or Cᵀ m, or added to what `out` holds; no gradient, nothing allocated."""
+        """out = C m (or Cᵀ m) + keep · out; no gradient, nothing allocated."""
         matrix = self.transposed(values) if transposed else self.matrix(values)
-        return torch.addmm(out, matrix, m, beta=float(add), out=out)
+        return torch.addmm(out, matrix, m, beta=keep, out=out)
 
     def row_sums(self, values: Tensor) -> Tensor:
         """Sum of the values of each row, (N,): over what a node attends to."""

@@ -76,13 +76,17 @@ class CollapsedStep:
             before = pattern.multiply(alpha, before, h)
 
         d_alpha: list[Tensor | None] = [None] * len(self.h)
-        feature = self._features(scores.attention, d_alpha) if loss.feature_weight else 0.0
-        structure = self._structure() if loss.structure_weight else 0.0
-        d_g = self._encoder_backward(scores.attention, d_alpha)
+        feature, scale = 0.0, 0.0
+        if loss.feature_weight:
+            feature, scale = self._features(scores.attention, d_alpha)
+        structure = self._structure(scale) if loss.structure_weight else 0.0
+        if not loss.structure_weight:
+            self.d_h.mul_(scale)
+        d_g = self._encoder_backward(scores.attention, d_alpha, scale)
 
         x.multiply_transposed(d_g, self.d_b)
         if loss.feature_weight:
-            torch.addmm(self.d_b, self.b, self.k, alpha=2.0, out=self.d_b)
+            torch.addmm(self.d_b, self.b, self.k, alpha=scale, out=self.d_b)
         self._weights_backward(weights, tails)
         scores.backward(d_alpha)
         total = loss.feature_weight * feature + loss.structure_weight * structure
@@ -99,8 +103,13 @@ class CollapsedStep:
             torch.mm(weights[0], tails[0], out=self.b)
         return tails
 
-    def _features(self, attention: list[Tensor], d_alpha: list[Tensor | None]) -> float:
-        """The feature loss; leaves d_H in its buffer, −2 w ∘ Q in that of Q, and K."""
+    def _features(
+        self, attention: list[Tensor], d_alpha: list[Tensor | None]
+    ) -> tuple[float, float]:
+        """The feature loss and a scale; leaves K, w ∘ Q and d_H in their buffers, each over scale.
+
+        Where w is one number for all rows it goes into the scale instead of through the buffers.
+        """
         pattern, x = self.pattern, self.x
         below = self.h[-1]
         for alpha, u in zip(reversed(attention), reversed(self.u), strict=True):
@@ -108,56 +117,59 @@ class CollapsedStep:
         q, t = self.u[0], self.t
         symmetric_product(self.b, self.gram)
         torch.addmm(self.g, q, self.gram, beta=-1.0, out=t)  # T = Q M − G
-        squares = x.square_norms + (row_dot(t, q).double() - row_dot(self.g, q).double())
-        loss, slope = self._norm(squares, 4 * torch.finfo(x.dtype).eps * x.square_norms)
-
-        # K = Qᵀ (w ∘ Q) as one symmetric product, then −2 w ∘ Q, without another buffer.
-        root = slope.sqrt().to(x.dtype)
-        q.mul_(root)
-        symmetric_product(q, self.k)
-        q.mul_(-2 * root)
-        d_u = t.mul_(2 * slope.to(x.dtype))
+        norms, resolution = x.square_norms, 4 * torch.finfo(x.dtype).eps * x.square_norms
+        if self.loss.feature_form == "frobenius":
+            square = norms.sum() + total_dot(t, q) - total_dot(self.g, q)
+            loss, slope = self._norm(square, resolution.sum())
+            scale = 2 * slope.item()
+            symmetric_product(q, self.k)
+        else:
+            squares = norms + row_dot(t, q).double() - row_dot(self.g, q).double()
+            loss, slope = self._norm(squares, resolution)
+            scale, root = 2.0, slope.sqrt().to(x.dtype)[:, None]
+            symmetric_product(q.mul_(root), self.k)  # K = Qᵀ (w ∘ Q)
+            q.mul_(root)
+            t.mul_(slope.to(x.dtype)[:, None])
+        d_u = t
         for k, alpha in enumerate(attention):
             last = k + 1 == len(attention)
             above = self.h[-1] if last else self.u[k + 1]
-            d_alpha[k] = dot_on(pattern, d_u, above)
+            d_alpha[k] = dot_on(pattern, d_u, above).mul_(scale)
             # U(k+1) has served and its buffer takes its gradient; but U(L+1), that is H, has not.
             d_u = pattern.multiply(alpha, d_u, self.d_h if last else above, transposed=True)
-        return loss
+        return loss, scale
 
     def _norm(self, squares: Tensor, resolution: Tensor) -> tuple[float, Tensor]:
-        """The feature loss and feature_weight times its derivative by each square, (N, 1) or ()."""
-        if self.loss.feature_form == "frobenius":
-            squares, resolution = squares.sum(), resolution.sum()
+        """The feature loss, and w: feature_weight times its derivative by each square."""
         positive = squares > resolution
         norms = torch.where(positive, squares, 1.0).sqrt()
         slope = torch.where(positive, 0.5 * self.loss.feature_weight / norms, 0.0)
-        total = torch.where(positive, norms, 0.0).sum().item()
-        return total, slope if slope.ndim == 0 else slope[:, None]
+        return torch.where(positive, norms, 0.0).sum().item(), slope
 
-    def _structure(self) -> float:
-        """The structure loss; adds its gradient to d_H."""
+    def _structure(self, keep: float) -> float:
+        """The structure loss; d_H becomes its gradient plus `keep` times what it was."""
         pattern, h = self.pattern, self.h[-1]
         dots = dot_on(pattern, h, h)
         z = torch.sigmoid(-dots).mul_(-self.loss.structure_weight)
-        add = bool(self.loss.feature_weight)
         if pattern.symmetric:  # Z is symmetric, so (Z + Zᵀ) H = 2 Z H
-            pattern.multiply(z.mul_(2.0), h, self.d_h, add=add)
+            pattern.multiply(z.mul_(2.0), h, self.d_h, keep=keep)
         else:
-            pattern.multiply(z, h, self.d_h, add=add)
-            pattern.multiply(z, h, self.d_h, transposed=True, add=True)
+            pattern.multiply(z, h, self.d_h, keep=keep)
+            pattern.multiply(z, h, self.d_h, transposed=True, keep=1.0)
         return functional.softplus(-dots).sum(dtype=torch.float64).item()
 
-    def _encoder_backward(self, attention: list[Tensor], d_alpha: list[Tensor | None]) -> Tensor:
+    def _encoder_backward(
+        self, attention: list[Tensor], d_alpha: list[Tensor | None], scale: float
+    ) -> Tensor:
         """From d_H to d_G; adds to d_α of every layer."""
         d_h = self.d_h
         for k in reversed(range(len(attention))):
             below = self.h[k - 1] if k else self.g
             d_alpha[k] = dot_on(self.pattern, d_h, below, onto=d_alpha[k])
-            # H(k) has served; at the first layer d_G is added to −2 w ∘ Q.
+            # H(k) has served and its buffer takes d_H(k-1); d_G is added to − 2 w ∘ Q.
             into_q = k == 0 and bool(self.u)
-            target = self.u[0] if into_q else self.h[k]
-            d_h = self.pattern.multiply(attention[k], d_h, target, transposed=True, add=into_q)
+            target, keep = (self.u[0], -scale) if into_q else (self.h[k], 0.0)
+            d_h = self.pattern.multiply(attention[k], d_h, target, transposed=True, keep=keep)
         return d_h
 
     def _weights_backward(self, weights: list[Tensor], tails: list[Tensor]) -> None:
@@ -167,10 +179,10 @@ class CollapsedStep:
             grads[0].copy_(self.d_b)
             return
         d_tail = self.d_b
-        for weight, tail, grad in zip(weights, tails, grads, strict=False):
-            torch.mm(d_tail, tail.T, out=grad)
-            d_tail = weight.T @ d_tail
-        grads[-1].copy_(d_tail)
+        for k, tail in enumerate(tails):
+            torch.mm(d_tail, tail.T, out=grads[k])
+            last = k + 1 == len(tails)
+            d_tail = torch.mm(weights[k].T, d_tail, out=grads[-1] if last else None)
 
 
 class _Scores:
@@ -187,16 +199,15 @@ class _Scores:
             self.attention = [constant] * self.n_layers
             return
         self.weights = [weight.detach() for weight in model.encoder_weight]
-        # vectors[k] are v_s, v_r of layer k; chains[k][j] is W(j)…W(k) [v_s v_r].
+        # chains[j] is W(j)…W(k) [v_s v_r] for every layer k >= j, side by side: (d(j-1), 2(L-j+1)).
         pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
-        self.vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
-        self.chains: list[list[Tensor]] = []
-        for k, vector in enumerate(self.vectors):
-            chain = [vector]
-            for weight in reversed(self.weights[: k + 1]):
-                chain.insert(0, weight @ chain[0])
-            self.chains.append(chain)
-        starts = torch.cat([chain[0] for chain in self.chains], dim=1)  # (F, 2L)
+        vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
+        self.chains = [vectors[-1][:, :0]]
+        self.tails: list[Tensor] = []
+        for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
+            self.tails.insert(0, torch.cat([vector, self.chains[0]], dim=1))
+            self.chains.insert(0, weight @ self.tails[0])
+        starts = self.chains[0]  # (F, 2L)
         columns = x.multiply(starts, starts.new_empty(x.shape[0], starts.shape[1]))
         self.columns, self.attention, self.sigmoids = [columns], [], []
         for k in range(self.n_layers):
@@ -240,17 +251,14 @@ class _Scores:
                 d_logit *= pattern.weights
             here = torch.stack([pattern.row_sums(d_logit), pattern.column_sums(d_logit)], dim=1)
             d_columns = torch.cat([here, d_columns], dim=1)
-        f = self.x.shape[1]
-        d_starts = self.x.multiply_transposed(d_columns, d_columns.new_empty(f, 2 * self.n_layers))
-        for k, chain in enumerate(self.chains):
-            d_chain = d_starts[:, 2 * k : 2 * k + 2]
-            for weight, parameter, tail in zip(
-                self.weights, self.model.encoder_weight, chain[1:], strict=False
-            ):
-                _grad(parameter).addmm_(d_chain, tail.T)
-                d_chain = weight.T @ d_chain
-            _grad(self.model.encoder_center[k]).copy_(d_chain[:, 0])
-            _grad(self.model.encoder_neighbor[k]).copy_(d_chain[:, 1])
+        d_chain = d_columns.new_empty(self.x.shape[1], 2 * self.n_layers)
+        self.x.multiply_transposed(d_columns, d_chain)
+        for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):
+            _grad(self.model.encoder_weight[k]).addmm_(d_chain, tail.T)
+            d_tail = weight.T @ d_chain  # of [v_s v_r] of this layer, and of the chains behind it
+            _grad(self.model.encoder_center[k]).copy_(d_tail[:, 0])
+            _grad(self.model.encoder_neighbor[k]).copy_(d_tail[:, 1])
+            d_chain = d_tail[:, 2:].contiguous()
 
 
 def _grad(parameter: Tensor) -> Tensor:
@@ -261,6 +269,12 @@ def _grad(parameter: Tensor) -> Tensor:
 def row_dot(a: Tensor, b: Tensor) -> Tensor:
     """a_i · b_i for every row, (N,), without an N×D product in between."""
     return torch.bmm(a.unsqueeze(1), b.unsqueeze(2))[:, 0, 0]
+
+
+def total_dot(a: Tensor, b: Tensor, rows: int = 1024) -> float:
+    """Σ_i a_i · b_i: in single precision within blocks, in double over them."""
+    blocks = zip(a.split(rows), b.split(rows), strict=True)
+    return sum(torch.dot(one.view(-1), other.view(-1)).item() for one, other in blocks)
 
 
 def symmetric_product(a: Tensor, out: Tensor, parts: int = 4) -> Tensor:

@@ -13,7 +13,7 @@ from graphgate.losses import Loss
 from graphgate.model import Architecture
 from graphgate.objective import make_objective, plain_loss_parts, prefers_collapsed
 from graphgate.sparse import FeatureMatrix
-from graphgate.step import CollapsedStep, applies_to, row_dot, symmetric_product
+from graphgate.step import CollapsedStep, applies_to, row_dot, symmetric_product, total_dot
 
 LAYERS = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 LOSSES = st.builds(
@@ -136,3 +136,4 @@ def test_symmetric_product_and_row_dot():
         out = torch.empty(d, d, dtype=a.dtype)
         torch.testing.assert_close(symmetric_product(a, out), a.T @ a)
         torch.testing.assert_close(row_dot(a, a), (a * a).sum(1))
+        assert total_dot(a, a, rows=7) == pytest.approx((a * a).sum().item())

@@ -43,7 +43,7 @@ def test_the_pattern_is_the_graph_with_one_self_loop_a_node(graph, seed):
     out = torch.full_like(m, np.nan)  # what was there must not matter
     np.testing.assert_allclose(pattern.multiply(values, m, out), expected @ m.numpy(), atol=1e-12)
     before = out.clone()
-    pattern.multiply(values, m, out, transposed=True, add=True)
+    pattern.multiply(values, m, out, transposed=True, keep=1.0)
     np.testing.assert_allclose(out, before.numpy() + expected.T @ m.numpy(), atol=1e-12)
     if pattern.weights is not None:
         weights = graph.adjacency.toarray().T + np.eye(graph.n_nodes)
