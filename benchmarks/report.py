@@ -1,26 +1,19 @@
 """Tables and pictures of the benchmarks, from their stored results and from nothing else.
 
-    python benchmarks/report.py
-
-reads `results/benchmarks/{epoch,growth,commands}.json` where present, replaces what stands
-between `<!-- benchmark:NAME -->` and `<!-- /benchmark -->` in README.md and docs/*.md (NAME:
-epoch, memory, growth, commands, machine) and draws docs/images/benchmark-*.png.
+`scripts/render_tables.py` puts them into README.md and docs/.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "benchmarks"
-NAMES = ("epoch", "memory", "growth", "commands", "machine")
 PEERS = {"ours": "graphgate", "plain": "plain PyTorch", "pyg": "PyTorch Geometric"}
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet": "WordNet"}
-_MARKED = re.compile(r"(<!-- benchmark:(\S+) -->\n).*?(<!-- /benchmark -->)", re.DOTALL)
 
 
 def read(folder: Path = RESULTS) -> dict[str, Any]:
@@ -156,35 +149,8 @@ def _heads(datasets: Mapping[str, Any]) -> list[str]:
     return [TITLES.get(name, name) for name in datasets]
 
 
-def replaced(text: str, made: Mapping[str, str], where: str = "the text") -> str:
-    """The text with every marked block filled; a block whose results are absent stays."""
+def draw() -> list[Path]:
+    """Every picture whose results are stored, into docs/images."""
+    import plots  # matplotlib is only needed here
 
-    def fill(match: re.Match[str]) -> str:
-        start, name, end = match.groups()
-        if name not in NAMES:
-            raise SystemExit(f"{where} asks for the benchmark {name!r}; names: {', '.join(NAMES)}")
-        return f"{start}{made[name]}\n{end}" if name in made else match.group()
-
-    return _MARKED.sub(fill, text)
-
-
-def main() -> None:
-    made = tables()
-    if not made:
-        raise SystemExit(f"no results in {RESULTS.relative_to(ROOT)}; run the benchmarks first")
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        if not path.exists():
-            continue
-        before = path.read_text(encoding="utf-8")
-        after = replaced(before, made, path.name)
-        if after != before:
-            path.write_text(after, encoding="utf-8")
-            print(f"{path.relative_to(ROOT)} updated")
-    from plots import draw  # matplotlib is only needed here
-
-    for picture in draw(read(), ROOT / "docs" / "images"):
-        print(f"{picture.relative_to(ROOT)} drawn")
-
-
-if __name__ == "__main__":
-    main()
+    return plots.draw(read(), ROOT / "docs" / "images")

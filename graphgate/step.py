@@ -76,11 +76,12 @@ class CollapsedStep:
             before = pattern.multiply(alpha, before, h)
 
         d_alpha: list[Tensor | None] = [None] * len(self.h)
-        feature, scale = 0.0, 0.0
+        feature, scale, structure = 0.0, 0.0, 0.0
         if loss.feature_weight:
             feature, scale = self._features(scores.attention, d_alpha)
-        structure = self._structure(scale) if loss.structure_weight else 0.0
-        if not loss.structure_weight:
+        if loss.structure_weight:
+            structure = self._structure(scale)
+        else:
             self.d_h.mul_(scale)
         d_g = self._encoder_backward(scores.attention, d_alpha, scale)
 
@@ -199,16 +200,15 @@ class _Scores:
             self.attention = [constant] * self.n_layers
             return
         self.weights = [weight.detach() for weight in model.encoder_weight]
-        # chains[j] is W(j)…W(k) [v_s v_r] for every layer k >= j, side by side: (d(j-1), 2(L-j+1)).
+        # tails[k] is [v_s v_r] of layer k beside W(k+1)…W(j) [v_s v_r] of every later layer j.
         pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
         vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
-        self.chains = [vectors[-1][:, :0]]
         self.tails: list[Tensor] = []
+        chain = vectors[-1][:, :0]
         for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
-            self.tails.insert(0, torch.cat([vector, self.chains[0]], dim=1))
-            self.chains.insert(0, weight @ self.tails[0])
-        starts = self.chains[0]  # (F, 2L)
-        columns = x.multiply(starts, starts.new_empty(x.shape[0], starts.shape[1]))
+            self.tails.insert(0, torch.cat([vector, chain], dim=1))
+            chain = weight @ self.tails[0]
+        columns = x.multiply(chain, chain.new_empty(x.shape[0], chain.shape[1]))  # (N, 2L)
         self.columns, self.attention, self.sigmoids = [columns], [], []
         for k in range(self.n_layers):
             sigmoid, alpha = self._attend(self.columns[k])

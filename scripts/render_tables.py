@@ -12,9 +12,11 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import report  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
@@ -59,30 +61,36 @@ def accuracy() -> str:
     return _markdown(["setting", "accuracy in % (runs)", *TITLES.values()], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {"accuracy": accuracy}
+def tables() -> dict[str, str]:
+    """Every table whose results are stored, by name."""
+    return {"accuracy": accuracy()} | report.tables()
 
 
-def rendered(text: str) -> str:
-    """The text of a page with every table made anew."""
+def rendered(text: str, made: dict[str, str]) -> str:
+    """The text of a page with every table made anew; one without results stays as it is."""
 
     def table(match: re.Match[str]) -> str:
-        return f"<!-- table:{match[1]} -->\n{TABLES[match[1]]()}\n<!-- /table -->"
+        return f"{match[1]}{made[match[2]]}\n{match[3]}" if match[2] in made else match[0]
 
-    return re.sub(r"<!-- table:(\w+) -->\n.*?<!-- /table -->", table, text, flags=re.DOTALL)
+    marked = re.compile(r"(<!-- table:(\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
+    return marked.sub(table, text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    stale = []
+    stale, made = [], tables()
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
-        if (new := rendered(text)) != text:
+        if (new := rendered(text, made)) != text:
             stale.append(page.name)
             if not check:
                 page.write_text(new, encoding="utf-8")
     print("changed:" if not check else "stale:", ", ".join(stale) or "nothing")
+    if not check:
+        for picture in report.draw():
+            print("drawn:", picture.name)
     sys.exit(1 if check and stale else 0)
 
 

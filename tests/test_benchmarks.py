@@ -187,18 +187,6 @@ def test_tables_come_from_the_results(results):
     assert "power 1.02" in tables["growth"]
 
 
-def test_only_marked_text_is_replaced(results):
-    text = "a\n<!-- benchmark:growth -->\nold\n<!-- /benchmark -->\nb\n"
-    text += "<!-- benchmark:commands -->\nkept\n<!-- /benchmark -->\n"
-    tables = report.tables(results)
-    after = report.replaced(text, tables)
-    assert after.startswith(f"a\n<!-- benchmark:growth -->\n{tables['growth']}\n<!-- /benchmark")
-    assert after.endswith("\nkept\n<!-- /benchmark -->\n")
-    assert report.replaced(after, tables) == after
-    with pytest.raises(SystemExit, match="'speed'"):
-        report.replaced("<!-- benchmark:speed -->\n<!-- /benchmark -->", tables)
-
-
 def test_pictures_are_drawn(results, tmp_path):
     pytest.importorskip("matplotlib")
     import plots

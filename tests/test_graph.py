@@ -637,3 +637,18 @@ def test_a_list_of_booleans_is_a_mask():
     assert Graph(THREE).rows([True, False, True]).tolist() == [0, 2]
     with pytest.raises(InputError, match="a mask of 2 for 3 nodes"):
         Graph(THREE).rows([True, False])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_by_locality_renumbers_and_changes_nothing_else(directed):
+    rng = np.random.default_rng(0)
+    path = rng.permutation(60)  # a path whose nodes are numbered at random
+    edges = np.stack([path[:-1], path[1:]], axis=1)
+    graph = Graph.from_edges(rng.random((60, 2)), edges, labels=path, directed=directed)
+    near = graph.by_locality()
+    assert sorted(near.ids) == sorted(graph.ids)
+    back = near.subgraph(graph.ids)
+    assert back.fingerprint() == graph.fingerprint()
+    assert (back.labels == graph.labels).all()
+    source, target = near.adjacency.nonzero()
+    assert np.abs(source - target).max() == 1  # neighbours stand side by side again

@@ -1,0 +1,65 @@
+"""README and docs say what the stored results say, and their code runs."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def render():
+    spec = importlib.util.spec_from_file_location("render", ROOT / "scripts/render_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_are_those_of_the_results(page, render):
+    text = page.read_text(encoding="utf-8")
+    assert render.rendered(text, render.tables()) == text, "run `make docs`"
+    wanted = set(re.findall(r"<!-- table:(\w+) -->", text))
+    assert wanted <= render.tables().keys()
+
+
+def test_only_marked_text_is_replaced(render):
+    text = "a\n<!-- table:one -->\nold\n<!-- /table -->\nb\n<!-- table:two -->\n<!-- /table -->\n"
+    after = render.rendered(text, {"one": "new"})
+    assert after == text.replace("old", "new")
+    assert render.rendered(after, {"one": "new"}) == after
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "results").rglob("*.json")), ids=lambda f: f.stem)
+def test_results_name_how_they_were_made(file):
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert {"command", "versions"} <= result.keys()
+    assert not re.search(
+        r"(?<![.\w])/(home|root|work|tmp|Users)/", file.read_text(encoding="utf-8")
+    )
+    if "runs" in result:
+        assert result["split"] == "public"
+        seeds = [run["seed"] for run in result["runs"]]
+        assert len(set(seeds)) == len(seeds)
+        accuracies = [run["accuracy"] for run in result["runs"]]
+        assert result["mean"] == pytest.approx(sum(accuracies) / len(accuracies), abs=1e-3)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert "epochs=100" in code
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("epochs=100", "epochs=1"), {})
+    assert (tmp_path / "citeseer.safetensors").exists()
