@@ -5,7 +5,7 @@ The modules in the order in which a graph passes through them; each imports only
     errors, versions, progress, files   what every room uses
     intake, edges, graph                what a user hands in -> Graph, checked once
     sources                             files and tables -> Graph
-    sparse                              products with fixed patterns
+    sparse, features                    products with fixed patterns and with X
     attention, model, losses            the method as the paper writes it
     collapsed, step, objective          the same, exact and fast
     arguments, presets                  settings, checked; the paper's and its authors'

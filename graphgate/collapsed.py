@@ -21,9 +21,10 @@ import torch
 from torch import Tensor
 
 from graphgate.attention import coefficients, constant_coefficients
+from graphgate.features import FeatureMatrix
 from graphgate.losses import Loss, LossParts
 from graphgate.model import Architecture, Encoding, GATEModel
-from graphgate.sparse import FeatureMatrix, Neighborhoods, attention_product
+from graphgate.sparse import Neighborhoods, attention_product
 
 
 def chain(matrices: list[Tensor]) -> Tensor:

@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphgate import arguments, collapsed
 from graphgate.errors import DivergenceError, InputError
+from graphgate.features import FeatureMatrix
 from graphgate.graph import Graph
 from graphgate.losses import Loss
 from graphgate.model import Architecture, Encoding, GATEModel
 from graphgate.model_file import SavedModel, load_model, save_model
 from graphgate.objective import training_objective
 from graphgate.presets import find_preset
-from graphgate.sparse import FeatureMatrix, Neighborhoods
+from graphgate.sparse import Neighborhoods
 from graphgate.training import Checkpoint, Schedule, train
 
 

@@ -21,7 +21,8 @@ from graphgate.attention import (
     constant_coefficients,
 )
 from graphgate.errors import InputError
-from graphgate.sparse import FeatureMatrix, Neighborhoods, attention_product, product_by_blocks
+from graphgate.features import FeatureMatrix, product_by_blocks
+from graphgate.sparse import Neighborhoods, attention_product
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 import torch
 
 from graphgate import collapsed, step
+from graphgate.features import FeatureMatrix
 from graphgate.graph import Graph
 from graphgate.losses import Loss, LossParts
 from graphgate.model import GATEModel
-from graphgate.sparse import FeatureMatrix, Neighborhoods
+from graphgate.sparse import Neighborhoods
 
 Objective = Callable[[], Mapping[str, float]]
 

@@ -20,9 +20,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphgate.attention import constant_coefficients
+from graphgate.features import FeatureMatrix
 from graphgate.losses import Loss
 from graphgate.model import Architecture, GATEModel
-from graphgate.sparse import FeatureMatrix, Neighborhoods, dot_on
+from graphgate.sparse import Neighborhoods, dot_on
 
 
 def applies_to(architecture: Architecture) -> bool:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphgate import collapsed
+from graphgate.features import FeatureMatrix
 from graphgate.graph import Graph
 from graphgate.losses import Loss
 from graphgate.model import Architecture
@@ -18,7 +19,6 @@ from graphgate.objective import (
     prefers_collapsed,
     training_objective,
 )
-from graphgate.sparse import FeatureMatrix
 from graphgate.step import CollapsedStep, applies_to, row_dot, symmetric_product, total_dot
 
 LAYERS = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)

@@ -8,17 +8,11 @@ from graphs import CPU, DOUBLE, graphs, parts_of, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate import sparse
+from graphgate import features
 from graphgate.errors import InputError
+from graphgate.features import FeatureMatrix, product_by_blocks
 from graphgate.graph import Graph
-from graphgate.sparse import (
-    FeatureMatrix,
-    attention_product,
-    dot_on,
-    edge_dot,
-    product_by_blocks,
-    segment_softmax,
-)
+from graphgate.sparse import attention_product, dot_on, edge_dot, segment_softmax
 
 
 def dense(graph: Graph) -> np.ndarray:
@@ -63,13 +57,13 @@ def test_products_with_features(graph, block):
     np.testing.assert_allclose(x.times_by_blocks(m), array @ m.numpy(), atol=1e-12)
     out = torch.full((x.shape[0], 3), np.nan, dtype=torch.float64)
     np.testing.assert_allclose(x.multiply(m, out), array @ m.numpy(), atol=1e-12)
-    before = sparse._BLOCK
-    sparse._BLOCK = block  # small blocks, so that a small X has several
+    before = features._BLOCK
+    features._BLOCK = block  # small blocks, so that a small X has several
     try:
         out = torch.full((x.shape[1], 3), np.nan, dtype=torch.float64)
         np.testing.assert_allclose(x.multiply_transposed(g, out), array.T @ g.numpy(), atol=1e-12)
     finally:
-        sparse._BLOCK = before
+        features._BLOCK = before
     np.testing.assert_allclose(x.square_norms, (array**2).sum(1), atol=1e-12)
     np.testing.assert_array_equal(x.dense(), array)
 
