@@ -20,7 +20,7 @@ from peers import NAMES, estimated_gib
 
 from graphgate.evaluation.report import write_json
 
-REPEATS = {"cora": 30, "citeseer": 15, "pubmed": 7, "wordnet": 3}
+REPEATS = {"cora": 20, "citeseer": 10, "pubmed": 5, "wordnet": 3}
 
 
 def measure(dataset: str, peers: list[str], repeats: int, limit: float, rest: list[str]) -> Any:

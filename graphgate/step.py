@@ -121,10 +121,11 @@ class CollapsedStep:
         torch.addmm(self.g, q, self.gram, beta=-1.0, out=t)  # T = Q M − G
         norms, resolution = x.square_norms, 4 * torch.finfo(x.dtype).eps * x.square_norms
         if self.loss.feature_form == "frobenius":
-            square = norms.sum() + total_dot(t, q) - total_dot(self.g, q)
+            symmetric_product(q, self.k)
+            # Σ_i Q_i M Q_iᵀ is the product of M and K, entry by entry.
+            square = norms.sum() + total_dot(self.gram, self.k) - 2 * total_dot(self.g, q)
             loss, slope = self._norm(square, resolution.sum())
             scale = 2 * slope.item()
-            symmetric_product(q, self.k)
         else:
             squares = norms + row_dot(t, q).double() - row_dot(self.g, q).double()
             loss, slope = self._norm(squares, resolution)

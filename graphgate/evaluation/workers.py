@@ -27,7 +27,7 @@ def best_layout(runs: int, cores: int | None = None) -> Layout:
     Runs do not share anything, so processes use every core fully; but the last round of
     processes may leave cores idle, and with few runs that costs more.
     """
-    cores = cores or _cores()
+    cores = cores or available_cores()
     one_by_one = Layout(1, cores)
     if cores == 1 or runs == 1:
         return one_by_one
@@ -36,7 +36,7 @@ def best_layout(runs: int, cores: int | None = None) -> Layout:
     return Layout(min(cores, runs), 1) if together else one_by_one
 
 
-def _cores() -> int:
+def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
