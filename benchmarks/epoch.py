@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import isolated
+import timing
 from inputs import DIMS, WORDNET_VARIABLE, load, wordnet_file
 from isolated import OUT_OF_MEMORY
 from machine import description, has_geometric, listed, use_threads
@@ -41,25 +42,11 @@ def measure(dataset: str, peers: list[str], repeats: int, limit: float, rest: li
             status[peer], memory[peer] = found["status"], found.get("peak_memory_mb")
         print(f"{dataset} {peer}: {status[peer]}, peak {_megabytes(memory[peer])}", flush=True)
     fitting = [peer for peer in peers if status[peer] == "ok"]
-    found = _timing(dataset, fitting, repeats, options)
+    found = timing.measure(dataset, [*fitting, "dense"], repeats, options)
     status |= found.pop("statuses")
-    status.pop("dense", None)
-    return found | {"peak_memory_mb": memory, "status": status}
-
-
-def _timing(dataset: str, fitting: list[str], repeats: int, options: list[str]) -> dict[str, Any]:
-    def timed(peers: list[str]) -> dict[str, Any]:
-        rounds = ["--repeats", str(repeats)]
-        return isolated.run("timing.py", dataset, ",".join([*peers, "dense"]), *rounds, *options)
-
-    found = timed(fitting)
-    if found.pop("status") == OUT_OF_MEMORY:  # together they did not fit
-        found = timed(["ours"])
-        if found.pop("status") == OUT_OF_MEMORY:
-            raise SystemExit(f"{dataset} does not fit into memory")
-        others = [peer for peer in fitting if peer != "ours"]
-        found["statuses"] |= {peer: f"{OUT_OF_MEMORY} beside the others" for peer in others}
-    return found
+    status.pop("dense")
+    counts = {"nodes": graph.n_nodes, "edges": graph.n_edges, "features": graph.n_features}
+    return counts | found | {"peak_memory_mb": memory, "status": status}
 
 
 def table(datasets: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ def answer(work: Callable[[], dict[str, Any]], limit_gib: float) -> None:
         if not is_memory_error(error):
             raise
         result = {"status": OUT_OF_MEMORY}
-    print(json.dumps(result))
+    print(json.dumps(result), flush=True)
 
 
 def limit_memory(gib: float) -> None:

@@ -1,12 +1,18 @@
-"""Seconds of a training epoch of every peer on one dataset, in turn, in one process.
+"""Seconds of a training epoch of every peer on one dataset, in turn.
 
-Called by `epoch.py`. The peers take turns of three epochs (ours, plain, pyg, dense, ours, …), so
-that whatever slows the machine for a while slows them all; ratios are of turns in one round.
+Each peer is a process of its own that waits until its turn comes: so neither allocator nor
+threads of one bear on another, and whatever slows the machine for a while slows them all. A turn
+is three epochs in a row, as in training; ratios are of turns in one round.
+
+    python benchmarks/timing.py cora ours     is such a process: a line in, seconds out.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,28 +20,32 @@ from typing import Any
 
 import isolated
 from inputs import DIMS, load, loss_of
-from machine import listed, ratio_spread, spread, use_threads
+from machine import ratio_spread, spread, use_threads
 from peers import Peer, make_peer
 
-from graphgate.graph import Graph
-from graphgate.losses import Loss
-
 WARM_UP = 2
-EPOCHS_A_TURN = 3  # in a row, as in training: the first finds the caches full of another's data
+EPOCHS_A_TURN = 3
 TOLERANCE = 1e-3  # of float32 sums over hundreds of thousands of terms in different orders
 
 
-def measure(
-    graph: Graph, names: list[str], loss: Loss, repeats: int, dims: tuple[int, ...] = DIMS
-) -> dict[str, Any]:
-    peers, losses, statuses = warmed_up(graph, names, loss, dims)
-    check_same(losses)
-    seconds = in_turn(peers, repeats)
+def measure(dataset: str, names: list[str], repeats: int, options: list[str]) -> dict[str, Any]:
+    """Times, ratios, first losses, and what became of each peer."""
+    players = {name: Player(dataset, name, options) for name in names}
+    try:
+        statuses = {name: player.hello["status"] for name, player in players.items()}
+        ready = [name for name in names if statuses[name] == "ok"]
+        losses = {name: players[name].hello["losses"] for name in ready if name != "dense"}
+        check_same(losses)
+        seconds: dict[str, list[float]] = {name: [] for name in ready}
+        for _ in range(repeats):
+            for name in ready:
+                seconds[name].append(players[name].turn())
+    finally:
+        for player in players.values():
+            player.end()
     return {
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "features": graph.n_features,
         "repeats": repeats,
+        "epochs_a_turn": EPOCHS_A_TURN,
         "epoch_seconds": {name: spread(values) for name, values in seconds.items()},
         "ratios": ratios(seconds),
         "losses": losses,
@@ -43,25 +53,34 @@ def measure(
     }
 
 
-def warmed_up(
-    graph: Graph, names: list[str], loss: Loss, dims: tuple[int, ...]
-) -> tuple[dict[str, Peer], dict[str, list[float]], dict[str, str]]:
-    """The peers that fit, each after two epochs, and the losses of these."""
-    peers: dict[str, Peer] = {}
-    losses: dict[str, list[float]] = {}
-    statuses: dict[str, str] = {}
-    for name in names:
-        try:
-            peer = make_peer(name, graph, dims, loss)
-            losses[name] = [peer.epoch() for _ in range(WARM_UP)]
-        except (MemoryError, RuntimeError) as error:
-            if not isolated.is_memory_error(error):
-                raise
-            statuses[name] = f"{isolated.OUT_OF_MEMORY} beside the others"
-            continue
-        peers[name], statuses[name] = peer, "ok"
-    losses.pop("dense", None)
-    return peers, losses, statuses
+class Player:
+    """The parent's end of a peer's process; `hello` is what it said when it was ready."""
+
+    def __init__(self, dataset: str, name: str, options: list[str]) -> None:
+        command = [sys.executable, __file__, dataset, name, *options]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        line = self._line()
+        self.hello: dict[str, Any] = (
+            json.loads(line) if line else {"status": isolated.OUT_OF_MEMORY}
+        )
+
+    def turn(self) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        if not (line := self._line()):
+            raise SystemExit(f"{' '.join(map(str, self.process.args))} died")  # type: ignore[arg-type]
+        return float(line)
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
 
 
 def check_same(losses: Mapping[str, list[float]], tolerance: float = TOLERANCE) -> None:
@@ -74,17 +93,6 @@ def check_same(losses: Mapping[str, list[float]], tolerance: float = TOLERANCE) 
                 raise SystemExit(f"ours and {name} compute different losses: {mine} and {other}")
 
 
-def in_turn(peers: Mapping[str, Peer], repeats: int) -> dict[str, list[float]]:
-    seconds: dict[str, list[float]] = {name: [] for name in peers}
-    for _ in range(repeats):
-        for name, peer in peers.items():
-            start = time.perf_counter()
-            for _ in range(EPOCHS_A_TURN):
-                peer.epoch()
-            seconds[name].append((time.perf_counter() - start) / EPOCHS_A_TURN)
-    return seconds
-
-
 def ratios(seconds: Mapping[str, list[float]]) -> dict[str, dict[str, float]]:
     pairs = [("plain", "ours"), ("pyg", "ours"), ("ours", "dense")]
     return {
@@ -94,22 +102,34 @@ def ratios(seconds: Mapping[str, list[float]]) -> dict[str, dict[str, float]]:
     }
 
 
+def play(peer: Peer) -> None:
+    """In the child: three epochs for every line, and the seconds of one."""
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        for _ in range(EPOCHS_A_TURN):
+            peer.epoch()
+        print((time.perf_counter() - start) / EPOCHS_A_TURN, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset")
-    parser.add_argument("peers")
-    parser.add_argument("--repeats", type=int, required=True)
+    parser.add_argument("peer")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--wordnet", type=Path)
     parser.add_argument("--limit", type=float, required=True, help="GiB")
     given = parser.parse_args()
     use_threads(given.threads)
+    made: list[Peer] = []
 
     def work() -> dict[str, Any]:
         graph = load(given.dataset, given.wordnet)
-        return measure(graph, listed(given.peers), loss_of(given.dataset), given.repeats)
+        made.append(make_peer(given.peer, graph, DIMS, loss_of(given.dataset)))
+        return {"losses": [made[0].epoch() for _ in range(WARM_UP)]}
 
     isolated.answer(work, given.limit)
+    if made:
+        play(made[0])
 
 
 if __name__ == "__main__":

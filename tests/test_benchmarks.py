@@ -61,12 +61,21 @@ def test_dense_products_have_the_shapes_of_the_model():
         torch.testing.assert_close(out, left @ right)
 
 
-def test_timing_reports_every_peer_and_the_ratios():
-    graph = random_graph(0, n=60, f=40)
-    found = timing.measure(graph, ["ours", "plain", "dense"], Loss(), repeats=2, dims=DIMS)
-    assert list(found["epoch_seconds"]) == ["ours", "plain", "dense"]
-    assert list(found["ratios"]) == ["plain/ours", "ours/dense"]
-    assert found["statuses"] == {"ours": "ok", "plain": "ok", "dense": "ok"}
+def test_ratios_are_of_turns_in_one_round():
+    seconds = {"ours": [1.0, 2.0, 1.0], "plain": [4.0, 8.0, 4.0], "dense": [0.5, 1.0, 0.5]}
+    found = timing.ratios(seconds)
+    assert list(found) == ["plain/ours", "ours/dense"]
+    assert found["plain/ours"] == {"median": 4.0, "low": 4.0, "high": 4.0}
+
+
+def test_a_peer_plays_a_turn_for_every_line(monkeypatch, capsys):
+    peer = peers.make_peer("ours", random_graph(0, n=60, f=40), DIMS, Loss())
+    played = []
+    monkeypatch.setattr(peer, "epoch", lambda: played.append(1))
+    monkeypatch.setattr(sys, "stdin", ["\n", "\n"])
+    timing.play(peer)
+    assert len(played) == 2 * timing.EPOCHS_A_TURN
+    assert all(float(line) >= 0 for line in capsys.readouterr().out.split())
 
 
 def test_peers_with_other_losses_are_refused():
