@@ -31,6 +31,25 @@ data = typer.Typer(
 )
 app.add_typer(data, name="data")
 
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"graphgate {version('graphgate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Options that stand before every command; the help of the program is given above."""
+
+
 Edges = Annotated[
     Path, typer.Argument(help="CSV of edges with the columns source, target and perhaps weight.")
 ]
@@ -260,14 +279,20 @@ def verify(
     """Check every copy of every file; exit code 2 if one is altered or unreadable."""
     from graphgate.sources.citation import NAMES, verify
 
-    found = [status for name in names or NAMES for status in verify(name)]
-    _print_table(
-        ["file", "status", "where"],
-        [[row.file, row.status, row.place] for row in found],
-    )
+    rows, found = [], []
+    for name in names or NAMES:
+        statuses = verify(name)
+        found += statuses
+        for place in dict.fromkeys(status.place for status in statuses):
+            files = [status for status in statuses if status.place == place]
+            if len(files) > 1 and all(file.status == "missing" for file in files):
+                rows.append([f"{name}, {len(files)} files", "none there", place])
+            else:
+                rows += [[file.file, file.status, place] for file in files]
+    _print_table(["file", "status", "where"], rows)
     if bad := [row for row in found if row.status not in ("ok", "missing")]:
         raise InputError(
-            f"{bad[0].file} in {bad[0].place} is {bad[0].status}; remove it, or get it anew with "
+            f"{bad[0].file} ({bad[0].place}) is {bad[0].status}; remove it, or get it anew with "
             "`graphgate data fetch`"
         )
 

@@ -16,6 +16,7 @@ import torch
 from safetensors import safe_open
 from typer.testing import CliRunner
 
+import graphgate
 from graphgate import GATE, Graph, InputError, cli, read_graph
 from graphgate.evaluation import methods
 from graphgate.presets import EXPERIMENTS, Experiment
@@ -595,7 +596,21 @@ def test_data_verify(run):
     assert (code, err) == (0, "")
     (carried_row,) = [line.split() for line in out.splitlines() if "cora.npz" in line]
     assert carried_row[1] == "ok"
-    assert out.count("missing") == 8  # of the public files, none is in the empty cache
+    assert "cora, 8 files" in out  # of the public files, none is in the empty cache
+    assert "none there" in out
+
+
+def test_data_verify_names_what_is_missing(run, fake_cora, monkeypatch):
+    monkeypatch.setenv("GRAPHGATE_DATA", str(fake_cora))
+    (fake_cora / "ind.cora.ty").unlink()
+    code, out, _ = run("data", "verify", "cora")
+    assert code == 0
+    (row,) = [line.split() for line in out.splitlines() if "ind.cora.ty" in line]
+    assert row[1] == "missing"
+
+
+def test_version(run):
+    assert run("--version")[:2] == (0, f"graphgate {graphgate.__version__}\n")
 
 
 def test_data_verify_finds_an_altered_file(run, monkeypatch):
@@ -604,7 +619,7 @@ def test_data_verify_finds_an_altered_file(run, monkeypatch):
     code, out, err = run("data", "verify", "cora")
     assert code == 2
     assert "altered" in out
-    assert err.startswith("graphgate: cora.npz in carried with the package is altered")
+    assert err.startswith("graphgate: cora.npz (carried with the package) is altered")
     assert err.count("\n") == 1
 
 
@@ -614,7 +629,7 @@ def test_data_verify_finds_an_altered_download(run, fake_cora, monkeypatch):
     (fake_cora / "ind.cora.x").write_bytes(b"other")
     code, _, err = run("data", "verify", "cora")
     assert code == 2
-    assert err.startswith("graphgate: ind.cora.x in ")
+    assert err.startswith("graphgate: ind.cora.x (")
 
 
 @pytest.mark.parametrize("command", ["fetch", "verify"])
