@@ -41,7 +41,7 @@ def draw_node_map(
     title: str = "",
 ) -> Figure:
     """Points (N, 2) coloured by label (positions in `classes`, -1: none)."""
-    figure = Figure(figsize=(6.4, 4.8), dpi=150, layout="constrained")
+    figure = Figure(figsize=(7.2, 4.4), dpi=150, layout="constrained")
     axes = figure.subplots()
     if labels is None:
         labels = np.full(len(points), -1)
@@ -56,7 +56,7 @@ def draw_node_map(
                 chosen[:, 0], chosen[:, 1], s=size, c=color, marker=marker, linewidths=0, label=name
             )
     axes.set_axis_off()
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.02)  # t-SNE's axes have no unit: the map may fill the page
     if title:
         axes.set_title(title, fontsize=10)
     if 0 < len(classes) <= 30:
