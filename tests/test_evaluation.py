@@ -443,13 +443,15 @@ def test_the_json_of_one_transductive_run_without_a_published_value():
 
 
 def test_the_row_of_the_report():
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0, 84.0)), strict=True))
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0, 84.0, split="public")), strict=True))
     assert row["accuracy"] == "82.5 ± 2.1"
     assert row["paper"] == "82.5 ± 0.5"
     assert row["difference"] == "+0.0"
     assert (row["method"], row["runs"]) == ("gate (authors)", "2")
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0)), strict=True))
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0, split="public")), strict=True))
     assert (row["accuracy"], row["difference"]) == ("81.0", "-1.5")
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0, split="seeded")), strict=True))
+    assert (row["split"], row["difference"]) == ("seeded", "other split")
     row = dict(zip(HEADS, report_row(an_evaluation(81.0, paper=None)), strict=True))
     assert (row["paper"], row["difference"]) == ("—", "—")
 

@@ -14,7 +14,10 @@ HEADS = ["method", "dataset", "setting", "split", "runs", "accuracy", "paper", "
 
 def report_row(evaluation: Evaluation) -> list[str]:
     """One line: ours (mean ± deviation), the paper's, and the difference, in percent."""
-    published = evaluation.paper
+    published, difference = evaluation.paper, "—"
+    if published is not None:  # a difference between splits would say nothing of the method
+        public = evaluation.split == "public"
+        difference = f"{evaluation.mean - published[0]:+.1f}" if public else "other split"
     return [
         f"{evaluation.method} ({evaluation.preset})",
         evaluation.dataset,
@@ -23,7 +26,7 @@ def report_row(evaluation: Evaluation) -> list[str]:
         str(len(evaluation.runs)),
         with_deviation(evaluation.mean, evaluation.std),
         "—" if published is None else with_deviation(*published),
-        "—" if published is None else f"{evaluation.mean - published[0]:+.1f}",
+        difference,
     ]
 
 
