@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import signal
@@ -27,6 +28,17 @@ def run(script: str, *arguments: str) -> dict[str, Any]:
         raise SystemExit(f"{script} {' '.join(arguments)} failed with code {done.returncode}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """In the child: what `epoch.py` asks of one peer on one dataset."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("dataset")
+    parser.add_argument("peer")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--wordnet", type=Path)
+    parser.add_argument("--limit", type=float, required=True, help="GiB")
+    return parser.parse_args()
 
 
 def answer(work: Callable[[], dict[str, Any]], limit_gib: float) -> None:

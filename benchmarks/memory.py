@@ -5,7 +5,6 @@ Called by `epoch.py` in a fresh process: the peak of a process cannot be told ap
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,7 @@ def peak(dataset: str, peer: str, wordnet: Path | None) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dataset")
-    parser.add_argument("peer")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--wordnet", type=Path)
-    parser.add_argument("--limit", type=float, required=True, help="GiB")
-    given = parser.parse_args()
+    given = isolated.arguments(__doc__)
     use_threads(given.threads)
     isolated.answer(lambda: peak(given.dataset, given.peer, given.wordnet), given.limit)
 

@@ -9,13 +9,11 @@ is three epochs in a row, as in training; ratios are of turns in one round.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import isolated
@@ -112,13 +110,7 @@ def play(peer: Peer) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dataset")
-    parser.add_argument("peer")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--wordnet", type=Path)
-    parser.add_argument("--limit", type=float, required=True, help="GiB")
-    given = parser.parse_args()
+    given = isolated.arguments(__doc__)
     use_threads(given.threads)
     made: list[Peer] = []
 

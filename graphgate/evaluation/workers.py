@@ -16,7 +16,8 @@ import torch
 from graphgate.evaluation.protocol import Layout, Run, Task
 from graphgate.progress import progress_bar
 
-# How much faster a run gets per added thread, at best: measured on two cores (docs/performance.md).
+# What share of a further core a run makes use of: an estimate. benchmarks/layouts.py shows whether
+# the layout chosen by it is the faster one.
 _THREAD_GAIN = 0.85
 _task: Task
 
