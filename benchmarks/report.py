@@ -17,8 +17,8 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 
 
 def read(folder: Path = RESULTS) -> dict[str, Any]:
-    """The stored results by name: epoch, growth, commands."""
-    files = {name: folder / f"{name}.json" for name in ("epoch", "growth", "commands")}
+    """The stored results by name."""
+    files = {name: folder / f"{name}.json" for name in ("epoch", "growth", "layouts", "commands")}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
 
@@ -31,6 +31,8 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["memory"] = memory_table(found["epoch"]["datasets"])
     if "growth" in found:
         made["growth"] = growth_table(found["growth"])
+    if "layouts" in found:
+        made["layouts"] = layouts_table(found["layouts"])
     if "commands" in found:
         made["commands"] = commands_table(found["commands"])
     if found:
@@ -98,6 +100,26 @@ def growth_table(growth: Mapping[str, Any]) -> str:
         f"{table}\n\nTime grows as nodes to the power {powers['seconds']:.2f}, "
         f"memory as nodes to the power {powers['memory']:.2f}."
     )
+
+
+def layouts_table(layouts: Mapping[str, Any]) -> str:
+    """Seconds of all runs in either layout and in the one that the runner chose."""
+    chosen = layouts["chosen"]
+    titles = {
+        "threads": "one after the other, on all cores",
+        "processes": "processes of one thread each",
+        "chosen": f"what the runner chose ({_layout(chosen['processes'], chosen['threads'])})",
+    }
+    rows = [[title, number(layouts["seconds"][name]["median"])] for name, title in titles.items()]
+    rows.append(
+        ["chosen, against the better of the two", times(layouts["ratios"]["chosen/better"])]
+    )
+    dataset = TITLES.get(layouts["dataset"], layouts["dataset"])
+    return markdown([f"{layouts['runs']} runs on {dataset}", "seconds"], rows)
+
+
+def _layout(processes: int, threads: int) -> str:
+    return f"{processes} × {threads} thread{'s' if threads > 1 else ''}"
 
 
 def commands_table(commands: Mapping[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """Large attributed graphs with known blocks: a degree-corrected stochastic block model.
 
-A node's chance to be an end of an edge is in proportion to its own weight, drawn from a power
-law, and edges stay within the block with a given chance. Each block prefers its own tenth of the
-features. Node numbers are shuffled, so that neighbours do not stand together in memory: real
-graphs are seldom kinder than that.
+Blocks have about as many nodes in a small graph as in a large one, as communities have in real
+networks; a larger graph has more of them. A node's chance to be an end of an edge is in proportion
+to its own weight, drawn from a power law, and edges stay within the block with a given chance.
+Each block prefers its own tenth of the features. Node numbers are shuffled, so that neighbours do
+not stand together in memory: real graphs are seldom kinder than that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 
 from graphgate.graph import Graph
 
-BLOCKS = 20
+BLOCK_SIZE = 1500
 WITHIN = 0.8  # share of edges drawn within a block
 TOPICAL = 0.5  # share of a node's features drawn from those that its block prefers
 TAIL = 2.5  # exponent of the degrees' power law is TAIL + 1
@@ -24,7 +25,8 @@ def block_graph(
 ) -> Graph:
     """N nodes, `edges_per_node`·N distinct undirected edges, `per_row` ones in each row of X."""
     rng = np.random.default_rng(seed)
-    blocks = rng.integers(0, BLOCKS, n)
+    n_blocks = max(2, round(n / BLOCK_SIZE))
+    blocks = rng.integers(0, n_blocks, n)
     pairs = _edges(rng, blocks, edges_per_node * n)
     columns = _columns(rng, blocks, n_features, per_row)
     ones = np.ones(n * per_row, dtype=np.float32)
@@ -42,7 +44,7 @@ def _edges(rng: np.random.Generator, blocks: np.ndarray, wanted: int) -> np.ndar
     # No node has more than a hundredth of the draws, else the same edges would come up for ever.
     weights = np.minimum(1.0 + rng.pareto(TAIL, n), 0.01 * n)
     ends = np.concatenate([[0.0], np.cumsum(weights)])
-    first = np.searchsorted(blocks[by_block], np.arange(BLOCKS + 1))
+    first = np.searchsorted(blocks[by_block], np.arange(blocks.max() + 2))
     bounds = ends[first]  # the weights of block b are in [bounds[b], bounds[b + 1])
 
     def drawn(low: np.ndarray | float, high: np.ndarray | float, count: int) -> np.ndarray:
@@ -73,7 +75,7 @@ def _columns(
     columns = np.empty((n, per_row), dtype=np.int32)
     rows = np.arange(n)
     while len(rows):
-        start = (blocks[rows] * n_features // BLOCKS)[:, None].astype(np.int32)
+        start = (blocks[rows] * n_features // (blocks.max() + 1))[:, None].astype(np.int32)
         own = rng.random((len(rows), per_row), dtype=np.float32) < TOPICAL
         own_columns = start + rng.integers(0, topic, own.shape, dtype=np.int32)
         any_column = rng.integers(0, n_features, own.shape, dtype=np.int32)

@@ -3,7 +3,7 @@
 The modules in the order in which a graph passes through them; each imports only those before it:
 
     errors, versions, progress, files   what every room uses
-    intake, edges, graph                what a user hands in -> Graph, checked once
+    intake, edges, locality, graph      what a user hands in -> Graph, checked once
     sources                             files and tables -> Graph
     sparse, features                    products with fixed patterns and with X
     attention, model, losses            the method as the paper writes it
@@ -12,7 +12,9 @@ The modules in the order in which a graph passes through them; each imports only
     tensor_file, model_file             weights in files
     optimizers, training                the loop
     embedder                            GATE: what users hold
+    baselines                           the methods that the paper compares it with
     evaluation                          probe, settings, runs and seeds
+    experiments                         the paper's tables as data, and the runner that resumes
     figures, demo, cli                  pictures, the main job, the command line
 """
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from graphgate import intake
 from graphgate.edges import adjacency_entries, edge_rows, edge_weights, merged_adjacency
 from graphgate.errors import InputError
 from graphgate.intake import Features
+from graphgate.locality import locality_order
 
 
 class Graph:
@@ -245,8 +245,17 @@ class Graph:
 
         Products with its adjacency then find more of what they need in the cache.
         """
-        order = reverse_cuthill_mckee(self.adjacency, symmetric_mode=not self.directed)
-        return self._take(order)
+        return self._take(locality_order(self.adjacency))
+
+    def reveal(self, *splits: str) -> Graph:
+        """The same graph, showing these splits and the labels of their nodes only."""
+        shown = np.zeros(self.n_nodes, dtype=bool)
+        for name in splits:
+            shown |= self.splits[name]
+        return self._with(
+            labels=np.where(shown, self.labels, -1) if splits and self.labels is not None else None,
+            splits={name: self.splits[name] for name in splits},
+        )
 
     def with_splits(self, splits: Mapping[str, Any]) -> Graph:
         """The same graph with other splits."""

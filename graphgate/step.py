@@ -209,7 +209,7 @@ class _Scores:
         chain = vectors[-1][:, :0]
         for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
             self.tails.insert(0, torch.cat([vector, chain], dim=1))
-            chain = weight @ self.tails[0]
+            chain = thin_product(weight, self.tails[0])
         columns = x.multiply(chain, chain.new_empty(x.shape[0], chain.shape[1]))  # (N, 2L)
         self.columns, self.attention, self.sigmoids = [columns], [], []
         for k in range(self.n_layers):
@@ -257,7 +257,9 @@ class _Scores:
         self.x.multiply_transposed(d_columns, d_chain)
         for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):
             _grad(self.model.encoder_weight[k]).addmm_(d_chain, tail.T)
-            d_tail = weight.T @ d_chain  # of [v_s v_r] of this layer, and of the chains behind it
+            d_tail = thin_product(
+                weight.T, d_chain
+            )  # of [v_s v_r] of this layer, and of the chains behind it
             _grad(self.model.encoder_center[k]).copy_(d_tail[:, 0])
             _grad(self.model.encoder_neighbor[k]).copy_(d_tail[:, 1])
             d_chain = d_tail[:, 2:].contiguous()
@@ -266,6 +268,11 @@ class _Scores:
 def _grad(parameter: Tensor) -> Tensor:
     assert parameter.grad is not None
     return parameter.grad
+
+
+def thin_product(a: Tensor, b: Tensor) -> Tensor:
+    """a b for a `b` of a few columns: the library is two to four times faster with them as rows."""
+    return torch.mm(b.T, a.T).T.contiguous()
 
 
 def row_dot(a: Tensor, b: Tensor) -> Tensor:

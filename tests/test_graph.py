@@ -642,13 +642,25 @@ def test_a_list_of_booleans_is_a_mask():
 @pytest.mark.parametrize("directed", [False, True])
 def test_by_locality_renumbers_and_changes_nothing_else(directed):
     rng = np.random.default_rng(0)
-    path = rng.permutation(60)  # a path whose nodes are numbered at random
-    edges = np.stack([path[:-1], path[1:]], axis=1)
-    graph = Graph.from_edges(rng.random((60, 2)), edges, labels=path, directed=directed)
+    n, size = 2000, 250
+    block = rng.permutation(np.arange(n) // size)  # eight communities, numbered at random
+    members = [np.flatnonzero(block == b) for b in range(n // size)]
+    within = np.concatenate([rng.choice(nodes, (10 * size, 2)) for nodes in members])
+    edges = np.concatenate([within, rng.integers(0, n, (n, 2))])
+    graph = Graph.from_edges(rng.random((n, 2)), edges, labels=block, directed=directed)
     near = graph.by_locality()
-    assert sorted(near.ids) == sorted(graph.ids)
     back = near.subgraph(graph.ids)
     assert back.fingerprint() == graph.fingerprint()
     assert (back.labels == graph.labels).all()
-    source, target = near.adjacency.nonzero()
-    assert np.abs(source - target).max() == 1  # neighbours stand side by side again
+    assert near.fingerprint() == graph.by_locality().fingerprint()
+
+    def mean_distance(of):
+        source, target = of.adjacency.nonzero()
+        return np.abs(source - target).mean()
+
+    assert mean_distance(near) < 0.5 * mean_distance(graph)
+
+
+def test_by_locality_of_graphs_with_no_edges():
+    for n in (1, 3, 700):
+        assert sorted(Graph(np.ones((n, 1))).by_locality().ids) == list(range(n))
