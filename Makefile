@@ -20,14 +20,17 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-benchmark: $(VENV)/.benchmark  ## renews results/benchmarks; wants an otherwise idle machine
+benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle machine
 	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
+	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
 	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
 	$(MAKE) docs
 
-results: $(VENV)/.dev  ## renews results/gate; about half an hour on two cores
-	$(BIN)/python scripts/renew_results.py
+results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where nothing is there
+	$(BIN)/graphgate reproduce transductive
+	$(BIN)/graphgate reproduce inductive
+	$(BIN)/graphgate reproduce formulations
 	$(MAKE) docs
 
 docs: $(VENV)/.dev  ## rewrites the generated tables in README.md and docs/ from results/
@@ -44,10 +47,6 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.run
-
-$(VENV)/.benchmark: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,benchmark]'
-	@touch $@ $(VENV)/.dev $(VENV)/.run
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.experiments.experiment import find_experiment
 from graphgate.graph import Graph
 from graphgate.losses import Loss
-from graphgate.presets import EXPERIMENTS, find_preset
-from graphgate.sources.citation import load_dataset
+from graphgate.presets import find_preset
+from graphgate.sources.citation import NAMES, load_dataset
 
 WORDNET_VARIABLE = "GRAPHGATE_WORDNET"
 DIMS = (512, 512)
@@ -45,6 +46,6 @@ def read_wordnet(path: Path) -> Graph:
 
 def loss_of(name: str) -> Loss:
     """The authors' form with the paper's λ of the dataset; 1 where the paper has none."""
-    known = EXPERIMENTS.get(name)
-    weight = 1.0 if known is None else known.structure_weight
+    known = find_experiment("gate", name, "transductive") if name in NAMES else None
+    weight = 1.0 if known is None else float(known.settings["structure_weight"])
     return Loss(find_preset("authors").feature_loss, 1.0, weight)

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from machine import description, ratio_spread, spread, use_threads
 
-from graphgate.evaluation.methods import evaluate_method
-from graphgate.evaluation.protocol import Layout
 from graphgate.evaluation.report import write_json
-from graphgate.evaluation.workers import available_cores, best_layout
+from graphgate.evaluation.workers import Layout, available_cores, best_layout
+from graphgate.experiments.evaluate import evaluate_method
 from graphgate.sources.citation import load_dataset
 
 

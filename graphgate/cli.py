@@ -191,11 +191,19 @@ def transform(
 )
 def evaluate(
     dataset: Annotated[str, typer.Option(help="cora, citeseer or pubmed.")],
-    method: Annotated[str, typer.Option(help="What to evaluate.")] = "gate",
+    method: Annotated[
+        str, typer.Option(help="gate, a baseline by its name, or module:Class for your own.")
+    ] = "gate",
     setting: Annotated[str, typer.Option(help="transductive or inductive.")] = "transductive",
     runs: Annotated[int, typer.Option(min=1, help="Trainings, each with its own seed.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
-    preset: Annotated[str, typer.Option(help="Form of the method: authors or paper.")] = "authors",
+    preset: Annotated[
+        str | None, typer.Option(help="Form of GATE: authors or paper; default: authors.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a setting; repeatable."),
+    ] = None,
     probe: Annotated[
         str | None, typer.Option(help="one-vs-rest or multinomial; default: the preset's.")
     ] = None,
@@ -217,9 +225,10 @@ def evaluate(
     from graphgate.sources.citation import load_dataset
 
     source = load_dataset(dataset)
-    from graphgate.evaluation.methods import evaluate_method
-    from graphgate.evaluation.protocol import Layout
+    from graphgate.evaluation.workers import Layout
+    from graphgate.experiments.evaluate import evaluate_method
 
+    _find_own([method])
     result = evaluate_method(
         method,
         source,
@@ -227,6 +236,7 @@ def evaluate(
         runs=runs,
         seed=seed,
         preset=preset,
+        settings=_settings(set_ or []),
         probe=probe,
         unseen=None if unseen is None else tuple(unseen.split(",")),
         layout=None if jobs is None else Layout(jobs, 1),
@@ -239,6 +249,155 @@ def evaluate(
     if json is not None:
         write_json(json, result.to_dict() | {"command": " ".join(["graphgate", *sys.argv[1:]])})
         typer.echo(f"wrote {json}")
+
+
+@app.command(
+    epilog="Example: graphgate reproduce transductive --methods gcn,gae --datasets cora --runs 3"
+)
+def reproduce(
+    table: Annotated[
+        str, typer.Argument(help="transductive, inductive (the paper's), formulations or ablation.")
+    ],
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Rows, separated by commas: names, or module:Class; default: all."),
+    ] = None,
+    datasets: Annotated[
+        str, typer.Option(help="Columns, separated by commas.")
+    ] = "cora,citeseer,pubmed",
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs a cell; default: what the experiment says.")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes of one thread each; default: one a core."),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="random: a new split a seed, of the same sizes; default: the dataset's."),
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Folder where every run is kept.")] = Path(
+        "results"
+    ),
+    report: Annotated[
+        bool, typer.Option("--report", help="Run nothing; write the table of what is kept.")
+    ] = False,
+    json: Annotated[Path | None, typer.Option(help="Also write the cells to this file.")] = None,
+) -> None:
+    """Rerun a table of the paper: every method, dataset and seed, resumably.
+
+    Every run is kept under RESULTS/runs the moment it ends, and is never made twice: stop at any
+    time, and the same command goes on where it was. With --report the table of what is kept is
+    printed, and written to RESULTS/tables as Markdown, LaTeX and JSON.
+    """
+    from graphgate.sources.tables import check_output_path
+
+    if json is not None:
+        check_output_path(json, (".json",))
+    if split not in (None, "random", "public", "seeded"):
+        raise InputError(f"unknown split {split!r}; use random, public or seeded")
+    from graphgate.experiments import table as tables
+    from graphgate.experiments.runner import Grid, run_grid
+    from graphgate.experiments.trial import Results
+    from graphgate.sources.citation import load_dataset
+
+    columns, kept = datasets.split(","), Results(results / "runs")
+    rows = None if methods is None else methods.split(",")
+    _find_own(rows or [])
+    cells = tables.experiments_of(table, rows, columns)
+    sources = {name: load_dataset(name) for name in columns}
+    splits = {name: split or source.split for name, source in sources.items()}
+    if report and split is None:  # the public split's runs count wherever they were made
+        named = {(cell.method, cell.dataset) for cell in cells}
+        splits |= {name: "public" for row, name in named if kept.has_split(row, name, "public")}
+    grid = Grid(cells, kept, splits, runs)
+    if not report:
+        from graphgate.evaluation.workers import Layout, available_cores
+
+        made = run_grid(grid, Layout(jobs or available_cores(), 1))
+        typer.echo(f"made {made:,} runs; all are in {kept.folder}")
+    found = tables.make_table(grid, columns)
+    if report:
+        typer.echo(found.markdown())
+        tables.write_table(found, results / "tables", table)
+        typer.echo(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
+    if json is not None:
+        from graphgate.evaluation.report import write_json
+
+        write_json(json, found.to_list())
+    for name in columns:
+        if splits[name] == "seeded":
+            typer.echo(sources[name].caveat, err=True)
+
+
+@app.command(epilog="Example: graphgate figures --dataset cora --out figures")
+def figures(
+    edges: Annotated[
+        Path | None, typer.Argument(help="CSV of edges of your own graph, with --nodes.")
+    ] = None,
+    nodes: Annotated[Path | None, typer.Option(help="CSV of its nodes.")] = None,
+    dataset: Annotated[str, typer.Option(help="A citation graph, where no edges are given.")] = (
+        "cora"
+    ),
+    model: Annotated[
+        Path | None, typer.Option(help="A saved model; without one, one is trained first.")
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Folder in which `reproduce` kept its runs.")] = (
+        Path("results")
+    ),
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
+    formats: Annotated[str, typer.Option(help="png, svg, pdf; separated by commas.")] = "png,svg",
+) -> None:
+    """Draw the paper's figures: ablations, maps of nodes and edges, and the losses.
+
+    The bar charts come from stored runs; the maps from a saved model, or from one that is trained
+    on the spot. Beside them stands what attention tells of classes, in numbers.
+    """
+    if (edges is None) != (nodes is None):
+        raise InputError("your own graph needs both: EDGES and --nodes FILE")
+    from graphgate.embedder import GATE
+    from graphgate.evaluation.edge_attention import class_attention, edge_attention
+    from graphgate.evaluation.report import write_json
+    from graphgate.experiments.trial import Results
+    from graphgate.figures.gallery import ablation_figures, graph_figures, write_figures
+    from graphgate.figures.loss_curve import draw_losses
+
+    gate = None if model is None else GATE.load(model)
+    if edges is not None and nodes is not None:
+        from graphgate.sources.tables import read_graph
+
+        name = edges.stem
+        graph = read_graph(edges, nodes, directed=gate is not None and gate.directed_)
+        fresh = GATE(random_state=0)
+    else:
+        from graphgate.experiments.experiment import find_experiment
+        from graphgate.experiments.methods import find_method
+        from graphgate.sources.citation import load_dataset
+
+        name, graph = dataset, load_dataset(dataset).graph
+        experiment = find_experiment("gate", dataset, "transductive")
+        assert experiment is not None
+        fresh = find_method("gate").make(experiment.settings, seed=0)
+    made = ablation_figures(Results(results / "runs"))
+    if gate is None:
+        with _notes():
+            gate = fresh.fit(graph)
+        losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
+        losses["structure"] = gate.history_["structure"]
+        made[f"{name}-losses"] = draw_losses(losses, title=f"{name}: losses of training")
+    attention = gate.attend(graph).average
+    made |= graph_figures(name, graph, gate.transform(graph), attention)
+    for path in write_figures(made, out, formats.split(",")):
+        typer.echo(f"wrote {path}")
+    told = (
+        None if graph.labels is None else class_attention(edge_attention(attention), graph.labels)
+    )
+    if told is not None:
+        write_json(out / f"{name}-attention.json", told.to_dict())
+        typer.echo(
+            f"edges within a class have {told.raw_ratio:.3f} times the attention of the others; "
+            f"{told.corrected_ratio:.3f} times once degrees are out of it (at most e = 2.718)"
+        )
 
 
 @data.command(name="list", epilog="Example: graphgate data list")
@@ -334,6 +493,27 @@ def _sizes(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"--dims takes whole numbers such as 512,512, got {text!r}") from None
+
+
+def _find_own(methods: list[str]) -> None:
+    """A method of the user's own, module:Class, is looked for in the current folder too."""
+    if any(":" in name for name in methods) and "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def _settings(given: list[str]) -> dict[str, object]:
+    import tomllib
+
+    found: dict[str, object] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not (sign and name):
+            raise InputError(f"--set takes NAME=VALUE, got {text!r}")
+        try:
+            found[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = value  # a word needs no quotes
+    return found
 
 
 def _print_table(heads: list[str], rows: list[list[str]]) -> None:

@@ -8,9 +8,11 @@ from io import BytesIO
 from pathlib import Path
 
 from graphgate.errors import InputError
-from graphgate.evaluation.methods import evaluate_method, gate
 from graphgate.evaluation.protocol import SETTINGS, Evaluation
 from graphgate.evaluation.report import write_json
+from graphgate.experiments.evaluate import evaluate_method
+from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.methods import find_method
 from graphgate.files import write_bytes
 from graphgate.sources.citation import Dataset
 from graphgate.sources.tables import write_embedding
@@ -41,7 +43,9 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     from graphgate.figures.node_map import draw_node_map, project
 
     graph = dataset.graph
-    model = gate(dataset.name, "authors", seed=0).fit(graph)
+    experiment = find_experiment("gate", dataset.name, "transductive")
+    assert experiment is not None
+    model = find_method("gate").make(experiment.settings, seed=0).fit(graph)
     labels = (
         None
         if graph.labels is None

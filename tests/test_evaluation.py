@@ -12,14 +12,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from graphgate import GATE, Graph, InputError
-from graphgate.evaluation import methods, protocol
+from graphgate.evaluation import protocol
 from graphgate.evaluation.measure import measured, resident
-from graphgate.evaluation.methods import evaluate_method
-from graphgate.evaluation.probe import PROBE_FORMS, make_probe, probe_scores
-from graphgate.evaluation.protocol import Evaluation, Layout, Run, Task, embed, hide
+from graphgate.evaluation.probe import PROBE_FORMS, make_probe, probe_predictions
+from graphgate.evaluation.protocol import Evaluation, Run, Task, classify, embed, hide
 from graphgate.evaluation.report import HEADS, report_row, with_deviation, write_json
-from graphgate.evaluation.workers import best_layout, run_all
-from graphgate.presets import EXPERIMENTS
+from graphgate.evaluation.workers import Layout, best_layout, run_all
+from graphgate.experiments import evaluate
+from graphgate.experiments.evaluate import evaluate_method
+from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.methods import METHODS, find_method
 from graphgate.sources.citation import Dataset
 from graphgate.training import History
 
@@ -55,6 +57,22 @@ def probe_data():
     return embedding, labels, train, ~train
 
 
+class AsIs:
+    """Embeds a node as its features."""
+
+    def fit(self, graph: Graph) -> "AsIs":
+        self.embedding_ = graph.x
+        return self
+
+
+def probe_scores(embedding, labels, train, test, *, form="one-vs-rest", seed=0):
+    """Accuracy and macro F1 that a run reports for these vectors."""
+    known = [None if label < 0 else int(label) for label in labels]
+    graph = Graph(embedding, labels=known, splits={"train": train, "test": test})
+    run = Task(lambda seed: AsIs(), graph, "transductive", (), form).run(seed)
+    return run.accuracy, run.macro_f1
+
+
 def by_hand(labels: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
     """Accuracy and macro F1 in percent from their definitions."""
     scores = []
@@ -72,6 +90,7 @@ def test_one_vs_rest_is_a_liblinear_regression_a_class():
         one.fit(embedding[train], labels[train] == c)
         columns.append(one.decision_function(embedding[test]))
     predicted = np.argmax(columns, axis=0)
+    assert np.array_equal(probe_predictions(embedding, labels, train)[test], predicted)
     accuracy, macro_f1 = by_hand(labels[test], predicted)
     assert 30 < accuracy < 100  # neither chance nor perfect: the numbers below say something
     found = probe_scores(embedding, labels, train, test, form="one-vs-rest")
@@ -151,6 +170,13 @@ def test_a_test_node_without_a_label():
     labels[np.flatnonzero(test)[-1]] = -1
     with pytest.raises(InputError, match="node of the split 'test' has no label"):
         probe_scores(embedding, labels, train, test)
+
+
+@pytest.mark.parametrize("wrong", [np.ones((59, 4)), np.full((60, 4), np.nan)], ids=["few", "nan"])
+def test_vectors_that_cannot_be_probed(wrong):
+    _, labels, train, _ = probe_data()
+    with pytest.raises(InputError, match=r"the method gave vectors of shape \("):
+        probe_predictions(wrong, labels, train)
 
 
 # --- what training sees --------------------------------------------------------------------------
@@ -272,7 +298,7 @@ def test_labels_never_reach_the_embedder(setting):
 
 def small_task(**changes) -> Task:
     settings = {
-        "make_embedder": small_gate,
+        "make_method": small_gate,
         "graph": labelled_graph(),
         "setting": "transductive",
         "unseen": ("test",),
@@ -292,11 +318,62 @@ def test_each_run_is_a_training_and_a_probe(setting):
     assert [run.seed for run in runs] == [4, 7]
     for run in runs:
         vectors = embed(small_gate(run.seed), graph, setting, ("test",))
-        train, test = graph.splits["train"], graph.splits["test"]
-        scores = probe_scores(vectors, graph.labels, train, test, seed=run.seed)
-        assert (run.accuracy, run.macro_f1) == scores
+        predicted = probe_predictions(vectors, graph.labels, graph.splits["train"], seed=run.seed)
+        test, val = graph.splits["test"], graph.splits["val"]
+        scores = by_hand(graph.labels[test], predicted[test])
+        assert (run.accuracy, run.macro_f1) == pytest.approx(scores, abs=1e-4)
+        on_val, _ = by_hand(graph.labels[val], predicted[val])
+        assert run.val_accuracy == pytest.approx(on_val, abs=1e-4)
         assert run.seconds > 0
+        assert run.threads == 1
         assert run.peak_memory_mb > 1
+
+
+class Guessing:
+    """Classifies by the order of the nodes; keeps the graphs that it is given."""
+
+    def fit(self, graph: Graph) -> "Guessing":
+        self.learned_from = graph
+        return self
+
+    def predict(self, graph: Graph) -> np.ndarray:
+        self.asked_about = graph
+        return np.arange(graph.n_nodes) // 2 % 3
+
+
+@pytest.mark.parametrize("setting", ["transductive", "inductive"])
+def test_a_classifier_is_not_probed(setting):
+    graph = labelled_graph()
+    (run, _) = small_runs(make_method=lambda seed: Guessing(), setting=setting)
+    test, val = graph.splits["test"], graph.splits["val"]
+    guessed = np.arange(N) // 2 % 3
+    accuracy, macro_f1 = by_hand(graph.labels[test], guessed[test])
+    assert (run.accuracy, run.macro_f1) == pytest.approx((accuracy, macro_f1), abs=1e-4)
+    assert run.val_accuracy == pytest.approx(100 * np.mean((graph.labels == guessed)[val]))
+
+
+@pytest.mark.parametrize("setting", ["transductive", "inductive"])
+def test_a_classifier_is_shown_labels_of_train_and_val_alone(setting):
+    graph, guessing = labelled_graph(), Guessing()
+    classify(guessing, graph, setting, ("test",))
+    seen = guessing.learned_from
+    assert seen.ids.tolist() == [i for i in range(N) if setting == "transductive" or i % 3 != 2]
+    shown = seen.ids % 3 != 2
+    assert np.array_equal(seen.labels, np.where(shown, graph.labels[seen.ids], -1))
+    assert set(seen.splits) == {"train", "val"}
+    assert guessing.asked_about.labels is None
+    assert guessing.asked_about.n_nodes == N
+
+
+def test_a_method_for_known_nodes_has_no_inductive_setting():
+    with pytest.raises(InputError, match="AsIs cannot embed nodes it has not seen"):
+        small_runs(make_method=lambda seed: AsIs(), setting="inductive")
+
+
+def test_without_validation_nodes_there_is_no_accuracy_on_them():
+    graph = labelled_graph()
+    bare = graph.with_splits({name: graph.splits[name] for name in ("train", "test")})
+    assert [run.val_accuracy for run in small_runs(graph=bare)] == [None, None]
 
 
 def numbers(runs: tuple[Run, ...]) -> list[tuple[int, float, float]]:
@@ -319,7 +396,7 @@ def test_threads_are_as_many_as_before():
         seen.append(torch.get_num_threads())
         return small_gate(seed)
 
-    run_all(small_task(make_embedder=make), [0], Layout(1, before + 1), show_progress=False)
+    run_all(small_task(make_method=make), [0], Layout(1, before + 1), show_progress=False)
     assert seen == [before + 1]
     assert torch.get_num_threads() == before
 
@@ -354,7 +431,7 @@ def test_what_cannot_be_evaluated(graph):
         pytest.fail("trained before it was known that nothing can come of it")
 
     with pytest.raises(InputError, match="needs labels and the splits 'train' and 'test'"):
-        small_runs(make_embedder=never, graph=graph)
+        small_runs(make_method=never, graph=graph)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +447,7 @@ def test_an_unknown_probe_is_refused_before_training():
         raise AssertionError("trained")
 
     with pytest.raises(InputError):
-        small_runs(make_embedder=never, probe="svm")
+        small_runs(make_method=never, probe="svm")
 
 
 def test_an_interrupted_training_is_no_run():
@@ -382,7 +459,7 @@ def test_an_interrupted_training_is_no_run():
             return self
 
     with pytest.raises(KeyboardInterrupt):
-        small_runs(make_embedder=lambda seed: Interrupted())
+        small_runs(make_method=lambda seed: Interrupted())
 
 
 def an_evaluation(*accuracies: float, **changes) -> Evaluation:
@@ -391,12 +468,11 @@ def an_evaluation(*accuracies: float, **changes) -> Evaluation:
         "dataset": "cora",
         "setting": "inductive",
         "split": "seeded",
-        "preset": "authors",
         "probe": "one-vs-rest",
         "unseen": ("test", "val"),
-        "runs": tuple(Run(i, a, a - 1, 0.5, 300.0) for i, a in enumerate(accuracies)),
-        "layout": Layout(2, 1),
+        "runs": tuple(Run(i, a, a - 1, a + 1, 0.5, 300.0, 2) for i, a in enumerate(accuracies)),
         "paper": (82.5, 0.5),
+        "settings": {"preset": "authors", "epochs": 9},
     }
     return Evaluation(**settings | changes)
 
@@ -423,17 +499,19 @@ def test_the_json_of_an_evaluation(tmp_path):
         "setting": "inductive",
         "split": "seeded",
         "preset": "authors",
+        "settings": {"preset": "authors", "epochs": 9},
         "probe": "one-vs-rest",
         "unseen": ["test", "val"],
         "runs": [
-            {"seed": s, "accuracy": a, "macro_f1": a - 1, "seconds": 0.5, "peak_memory_mb": 300.0}
+            {
+                **{"seed": s, "accuracy": a, "macro_f1": a - 1, "val_accuracy": a + 1},
+                **{"seconds": 0.5, "peak_memory_mb": 300.0, "threads": 2},
+            }
             for s, a in enumerate([81.0, 84.0])
         ],
         "mean": 82.5,
         "std": 2.1213,  # sqrt(1.5² + 1.5²)
         "paper": {"mean": 82.5, "std": 0.5},
-        "processes": 2,
-        "threads": 1,
     }
 
 
@@ -454,6 +532,8 @@ def test_the_row_of_the_report():
     assert (row["split"], row["difference"]) == ("seeded", "other split")
     row = dict(zip(HEADS, report_row(an_evaluation(81.0, paper=None)), strict=True))
     assert (row["paper"], row["difference"]) == ("—", "—")
+    row = dict(zip(HEADS, report_row(an_evaluation(81.0, settings={})), strict=True))
+    assert row["method"] == "gate"
 
 
 def test_a_deviation_of_zero_is_shown():
@@ -464,10 +544,8 @@ def test_a_deviation_of_zero_is_shown():
 
 
 @pytest.fixture
-def dataset(monkeypatch) -> Dataset:
-    """A little graph under the name of Cora, trained for few epochs."""
-    quick = EXPERIMENTS["cora"].__class__(0.5, 3, EXPERIMENTS["cora"].published)
-    monkeypatch.setitem(EXPERIMENTS, "cora", quick)
+def dataset() -> Dataset:
+    """A little graph under the name of Cora."""
     graph = labelled_graph()
     return Dataset("cora", graph, "seeded", "made here", graph.n_edges, 0)
 
@@ -478,14 +556,20 @@ def test_the_paper_s_settings_of_a_dataset():
         "citeseer": (20.0, 100),
         "pubmed": (0.5, 500),
     }.items():
-        gate = methods.gate(name, "paper", 9)
-        assert (gate.structure_weight, gate.epochs) == (weight, epochs)
-        assert (gate.preset, gate.random_state, gate.dims) == ("paper", 9, (512, 512))
+        for method, preset in (("gate", "authors"), ("gate-paper", "paper")):
+            experiment = find_experiment(method, name, "transductive")
+            gate = find_method(method).make(experiment.settings, 9)
+            assert (gate.structure_weight, gate.epochs) == (weight, epochs)
+            assert (gate.preset, gate.random_state, gate.dims) == (preset, 9, (512, 512))
 
 
 def test_seeds_follow_the_first(dataset):
-    one = Layout(1, 1)  # other processes would not see the few epochs
-    found = evaluate_method("gate", dataset, setting="transductive", runs=3, seed=11, layout=one)
+    found = evaluate_method(
+        *("gate", dataset),
+        **{"setting": "transductive", "runs": 3, "seed": 11, "settings": {"epochs": 3}},
+        layout=Layout(1, 1),
+    )
+    assert found.settings == {"preset": "authors", "structure_weight": 0.5, "epochs": 3}
     assert [run.seed for run in found.runs] == [11, 12, 13]
     assert found.paper == (83.2, 0.6)
     assert (found.split, found.dataset, found.method) == ("seeded", "cora", "gate")
@@ -501,9 +585,9 @@ def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monk
 
     def note(task, seeds, layout, *, show_progress):
         asked.append((task.probe, task.unseen))
-        return (Run(0, 80.0, 80.0, 1.0, 1.0),)
+        return (Run(0, 80.0, 80.0, None, 1.0, 1.0, 1),)
 
-    monkeypatch.setattr(methods, "run_all", note)
+    monkeypatch.setattr(evaluate, "run_all", note)
     found = evaluate_method("gate", dataset, setting="inductive", runs=1, preset=preset)
     assert (found.probe, found.unseen) == (probe, unseen)
     evaluate_method(
@@ -515,7 +599,10 @@ def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monk
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"method": "gat"}, "unknown method 'gat'; use one of gate"),
+        ({"method": "gatt"}, "unknown method 'gatt'; use one of raw, "),
+        ({"method": "gcn", "setting": "inductive"}, "'gcn' has no inductive setting on cora"),
+        ({"method": "gcn", "preset": "paper"}, "'gcn' has no presets"),
+        ({"settings": {"speed": 3}}, "'gate' cannot be made: .*'speed'"),
         ({"preset": "ours"}, "unknown preset 'ours'; use one of authors, paper"),
         ({"setting": "semi"}, "unknown setting 'semi'"),
     ],
@@ -524,6 +611,11 @@ def test_unknown_names(dataset, change, words):
     settings = {"method": "gate", "setting": "transductive", "runs": 1} | change
     with pytest.raises(InputError, match=words):
         evaluate_method(settings.pop("method"), dataset, **settings)
+
+
+def test_methods_are_listed_by_their_names():
+    assert all(find_method(name) is method for name, method in METHODS.items())
+    assert all(name == method.name for name, method in METHODS.items())
 
 
 # --- measurements --------------------------------------------------------------------------------

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from graphgate import load_dataset
+from graphgate.evaluation.protocol import Task
+from graphgate.experiments.trial import Trial
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -34,19 +38,30 @@ def test_only_marked_text_is_replaced(render):
     assert render.rendered(after, {"one": "new"}) == after
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "results").rglob("*.json")), ids=lambda f: f.stem)
-def test_results_name_how_they_were_made(file):
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "results/benchmarks").glob("*.json")), ids=lambda f: f.stem
+)
+def test_benchmarks_name_how_they_were_made(file):
     result = json.loads(file.read_text(encoding="utf-8"))
     assert {"command", "versions"} <= result.keys()
-    assert not re.search(
-        r"(?<![.\w])/(home|root|work|tmp|Users)/", file.read_text(encoding="utf-8")
-    )
-    if "runs" in result:
-        assert result["split"] == "public"
-        seeds = [run["seed"] for run in result["runs"]]
-        assert len(set(seeds)) == len(seeds)
-        accuracies = [run["accuracy"] for run in result["runs"]]
-        assert result["mean"] == pytest.approx(sum(accuracies) / len(accuracies), abs=1e-3)
+
+
+def test_stored_runs_are_where_their_content_says():
+    files = sorted((ROOT / "results/runs").rglob("*.json"))
+    for file in files:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        run, versions = content.pop("run"), content.pop("versions")
+        trial = Trial(**content | {"unseen": tuple(content["unseen"])})
+        assert ROOT / "results/runs" / trial.file == file
+        assert run["seed"] == trial.seed
+        assert 0 <= run["accuracy"] <= 100
+        assert versions["graphgate"]
+
+
+def test_results_name_no_place_of_a_machine():
+    for file in (ROOT / "results").rglob("*.json"):
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"(?<![.\w])/(home|root|work|tmp|Users)/", text), file
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -54,6 +69,16 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_the_method_of_the_docs_runs(tmp_path, monkeypatch):
+    text = (ROOT / "docs/reproduce.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    found: dict = {}
+    exec(code, found)
+    dataset = load_dataset("citeseer")
+    task = Task(found["TwoHopMean"], dataset.graph, "inductive", ("test",), "one-vs-rest")
+    assert task.run(0).accuracy > 60
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):

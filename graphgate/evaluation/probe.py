@@ -6,7 +6,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from graphgate.errors import InputError
@@ -25,27 +24,27 @@ def make_probe(form: str, seed: int = 0) -> Any:
     raise InputError(f"unknown probe {form!r}; use one of {', '.join(PROBE_FORMS)}")
 
 
-def probe_scores(
+def probe_predictions(
     embedding: np.ndarray,
     labels: np.ndarray,
     train: np.ndarray,
-    test: np.ndarray,
     *,
     form: str = "one-vs-rest",
     seed: int = 0,
-) -> tuple[float, float]:
-    """Accuracy and macro F1 in percent on `test`, of a probe trained on `train`.
+) -> np.ndarray:
+    """Classes of all nodes, (N,), by a probe trained on `train`.
 
-    embedding : (N, D). labels : (N,), -1 where there is none. train, test : masks over the nodes.
+    embedding : (N, D). labels : (N,), -1 where there is none. train : a mask over the nodes.
     """
-    for name, mask in (("train", train), ("test", test)):
-        if not mask.any():
-            raise InputError(f"the split {name!r} has no nodes, so there is nothing to probe")
-        if (labels[mask] < 0).any():
-            raise InputError(f"a node of the split {name!r} has no label")
+    if not train.any():
+        raise InputError("the split 'train' has no nodes, so there is nothing to probe")
+    if (labels[train] < 0).any():
+        raise InputError("a node of the split 'train' has no label")
     if len(np.unique(labels[train])) < 2:
         raise InputError("the training nodes have a single class; a probe needs at least two")
-    predicted = make_probe(form, seed).fit(embedding[train], labels[train]).predict(embedding[test])
-    accuracy = accuracy_score(labels[test], predicted)
-    macro_f1 = f1_score(labels[test], predicted, average="macro", zero_division=0)
-    return round(100 * float(accuracy), 4), round(100 * float(macro_f1), 4)
+    if embedding.shape[:1] != labels.shape or not np.isfinite(embedding).all():
+        raise InputError(
+            f"the method gave vectors of shape {embedding.shape} for {len(labels):,} nodes, or some"
+            " that are not finite; there is nothing to probe"
+        )
+    return make_probe(form, seed).fit(embedding[train], labels[train]).predict(embedding)

@@ -1,17 +1,24 @@
-"""One run: train, embed, probe, transductive or inductive; and several: mean and deviation."""
+"""One run: train, embed, probe (or train and classify), transductive or inductive; and several.
+
+What a method may see is decided here, by what it is handed: an embedder gets a graph without
+labels, a classifier one with those of the splits "train" and "val", and in the inductive setting
+the unseen nodes are gone while either learns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from statistics import mean, stdev
 from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
+import torch
+from sklearn.metrics import accuracy_score, f1_score
 
 from graphgate.errors import InputError
 from graphgate.evaluation.measure import measured
-from graphgate.evaluation.probe import make_probe, probe_scores
+from graphgate.evaluation.probe import make_probe, probe_predictions
 from graphgate.graph import Graph
 from graphgate.versions import versions
 
@@ -20,32 +27,35 @@ SETTINGS: tuple[str, ...] = get_args(Setting)
 
 
 class Embedder(Protocol):
-    """What the protocol needs of a method; labels never reach it."""
+    """A method that gives vectors, which a probe then classifies; labels never reach it."""
 
     embedding_: np.ndarray
 
-    def fit(self, X: Graph) -> Self: ...
+    def fit(self, graph: Graph, /) -> Self: ...
 
-    def transform(self, X: Graph) -> np.ndarray: ...
+    def transform(self, graph: Graph, /) -> np.ndarray: ...
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How the runs share the machine: so many processes with so many threads each."""
+class Classifier(Protocol):
+    """A method that learns from labels; `predict` gives positions in `graph.classes`."""
 
-    processes: int
-    threads: int
+    def fit(self, graph: Graph, /) -> Self: ...
+
+    def predict(self, graph: Graph, /) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training and probe. Accuracy and F1 in percent; seconds of training and embedding."""
+    """One training. Accuracy and F1 on the test nodes and accuracy on the validation nodes in
+    percent; seconds of training and embedding."""
 
     seed: int
     accuracy: float
     macro_f1: float
+    val_accuracy: float | None
     seconds: float
     peak_memory_mb: float
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -56,12 +66,11 @@ class Evaluation:
     dataset: str
     setting: str
     split: str
-    preset: str
     probe: str
     unseen: tuple[str, ...]
     runs: tuple[Run, ...]
-    layout: Layout
-    paper: tuple[float, float] | None
+    paper: tuple[float, float | None] | None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
@@ -79,15 +88,14 @@ class Evaluation:
             "dataset": self.dataset,
             "setting": self.setting,
             "split": self.split,
-            "preset": self.preset,
+            "preset": self.settings.get("preset"),
+            "settings": dict(self.settings),
             "probe": self.probe,
             "unseen": list(self.unseen) if self.setting == "inductive" else [],
             "runs": [asdict(run) for run in self.runs],
             "mean": round(self.mean, 4),
             "std": None if self.std is None else round(self.std, 4),
             "paper": paper,
-            "processes": self.layout.processes,
-            "threads": self.layout.threads,
             "versions": versions(),
         }
 
@@ -106,15 +114,35 @@ def hide(graph: Graph, unseen: Sequence[str]) -> Graph:
 def embed(embedder: Embedder, graph: Graph, setting: str, unseen: Sequence[str]) -> np.ndarray:
     """Embeddings of all nodes, (N, D), of a method that was trained in one of the settings."""
     if setting == "transductive":
-        return embedder.fit(graph).embedding_
-    return embedder.fit(hide(graph, unseen)).transform(graph)
+        return embedder.fit(graph.reveal()).embedding_
+    if not hasattr(embedder, "transform"):
+        raise InputError(
+            f"{type(embedder).__name__} cannot embed nodes it has not seen, so it has no inductive "
+            "setting"
+        )
+    return embedder.fit(hide(graph, unseen).reveal()).transform(graph.reveal())
+
+
+def classify(
+    classifier: Classifier, graph: Graph, setting: str, unseen: Sequence[str]
+) -> np.ndarray:
+    """Classes of all nodes, (N,), by a method that learned from the training nodes' labels."""
+    seen = graph if setting == "transductive" else hide(graph, unseen)
+    shown = [name for name in ("train", "val") if name in graph.splits]
+    predicted = np.asarray(classifier.fit(seen.reveal(*shown)).predict(graph.reveal()))
+    if predicted.shape != (graph.n_nodes,) or predicted.dtype.kind not in "iu":
+        raise InputError(
+            f"{type(classifier).__name__}.predict gave {predicted.dtype} of shape "
+            f"{predicted.shape} for {graph.n_nodes:,} nodes; it must give one whole number a node"
+        )
+    return predicted
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that a run needs but for its seed; `make_embedder(seed)` gives a fresh method."""
+    """All that a run needs but for its seed; `make_method(seed)` gives a fresh method."""
 
-    make_embedder: Callable[[int], Embedder]
+    make_method: Callable[[int], Any]
     graph: Graph
     setting: str
     unseen: Sequence[str]
@@ -128,18 +156,55 @@ class Task:
             raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
 
     def run(self, seed: int) -> Run:
-        """Train, embed and probe once. Ctrl-C gives up the run."""
-        graph = self.graph
+        """Train once and classify all nodes. Ctrl-C gives up the run."""
+        graph, setting, unseen = self.graph, self.setting, self.unseen
         assert graph.labels is not None
+        method = self.make_method(seed)
         with measured() as cost:
-            embedder = self.make_embedder(seed)
-            embedding = embed(embedder, graph, self.setting, self.unseen)
-        history = getattr(embedder, "history_", None)
+            if hasattr(method, "predict"):
+                predicted = classify(method, graph, setting, unseen)
+            else:
+                embedding = embed(method, graph, setting, unseen)
+        history = getattr(method, "history_", None)
         if getattr(history, "stopped", None) == "interrupted":
             raise KeyboardInterrupt
-        train, test = graph.splits["train"], graph.splits["test"]
-        accuracy, f1 = probe_scores(
-            embedding, graph.labels, train, test, form=self.probe, seed=seed
+        if not hasattr(method, "predict"):
+            train = graph.splits["train"]
+            predicted = probe_predictions(
+                embedding, graph.labels, train, form=self.probe, seed=seed
+            )
+        test = _scored(graph, "test")
+        return Run(
+            seed=seed,
+            accuracy=_percent(accuracy_score(graph.labels[test], predicted[test])),
+            macro_f1=_percent(
+                f1_score(graph.labels[test], predicted[test], average="macro", zero_division=0)
+            ),
+            val_accuracy=self._val_accuracy(predicted),
+            seconds=round(cost.seconds, 3),
+            peak_memory_mb=round(cost.peak_memory_mb, 1),
+            threads=torch.get_num_threads(),
         )
-        seconds, peak = round(cost.seconds, 3), round(cost.peak_memory_mb, 1)
-        return Run(seed, accuracy, f1, seconds, peak)
+
+    def _val_accuracy(self, predicted: np.ndarray) -> float | None:
+        graph = self.graph
+        assert graph.labels is not None
+        if "val" not in graph.splits or not graph.splits["val"].any():
+            return None
+        val = _scored(graph, "val")
+        return _percent(accuracy_score(graph.labels[val], predicted[val]))
+
+
+def _scored(graph: Graph, split: str) -> np.ndarray:
+    """The nodes of a split, all of which must have a label."""
+    mask = graph.splits[split]
+    assert graph.labels is not None
+    if not mask.any():
+        raise InputError(f"the split {split!r} has no nodes, so there is nothing to score")
+    if (graph.labels[mask] < 0).any():
+        raise InputError(f"a node of the split {split!r} has no label")
+    return mask
+
+
+def _percent(share: float) -> float:
+    return round(100 * float(share), 4)

@@ -14,20 +14,26 @@ HEADS = ["method", "dataset", "setting", "split", "runs", "accuracy", "paper", "
 
 def report_row(evaluation: Evaluation) -> list[str]:
     """One line: ours (mean ± deviation), the paper's, and the difference, in percent."""
-    published, difference = evaluation.paper, "—"
-    if published is not None:  # a difference between splits would say nothing of the method
-        public = evaluation.split == "public"
-        difference = f"{evaluation.mean - published[0]:+.1f}" if public else "other split"
+    preset, published = evaluation.settings.get("preset"), evaluation.paper
     return [
-        f"{evaluation.method} ({evaluation.preset})",
+        f"{evaluation.method} ({preset})" if preset else evaluation.method,
         evaluation.dataset,
         evaluation.setting,
         evaluation.split,
         str(len(evaluation.runs)),
         with_deviation(evaluation.mean, evaluation.std),
         "—" if published is None else with_deviation(*published),
-        difference,
+        difference(evaluation),
     ]
+
+
+def difference(evaluation: Evaluation) -> str:
+    """Ours less the paper's mean; between different splits it would say nothing of the method."""
+    if evaluation.paper is None:
+        return "—"
+    if evaluation.split != "public":
+        return "other split"
+    return f"{evaluation.mean - evaluation.paper[0]:+.1f}"
 
 
 def with_deviation(mean: float, deviation: float | None) -> str:

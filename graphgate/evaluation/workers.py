@@ -1,4 +1,4 @@
-"""Many runs on the cores of one machine, with one progress bar."""
+"""Many pieces of work on the cores of one machine."""
 
 from __future__ import annotations
 
@@ -7,19 +7,32 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from statistics import mean
+from typing import Any
 
 import torch
 
-from graphgate.evaluation.protocol import Layout, Run, Task
+from graphgate.errors import InputError
+from graphgate.evaluation.protocol import Run, Task
 from graphgate.progress import progress_bar
 
 # What share of a further core a run makes use of: an estimate. benchmarks/layouts.py shows whether
 # the layout chosen by it is the faster one.
 _THREAD_GAIN = 0.85
-_task: Task
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the runs share the machine: so many processes with so many threads each."""
+
+    processes: int
+    threads: int
 
 
 def best_layout(runs: int, cores: int | None = None) -> Layout:
@@ -30,7 +43,7 @@ def best_layout(runs: int, cores: int | None = None) -> Layout:
     """
     cores = cores or available_cores()
     one_by_one = Layout(1, cores)
-    if cores == 1 or runs == 1:
+    if cores == 1 or runs <= 1:
         return one_by_one
     rounds = math.ceil(runs / cores)
     together = rounds * max(1.0, _THREAD_GAIN * cores) < runs
@@ -47,29 +60,50 @@ def run_all(
     task: Task, seeds: Sequence[int], layout: Layout, *, show_progress: bool = True
 ) -> tuple[Run, ...]:
     """One run a seed, in the order of the seeds; the bytes do not depend on `processes`."""
-    runs: list[Run] = []
+    runs: dict[int, Run] = {}
     with progress_bar(task.setting, len(seeds), show=show_progress) as advance:
-        for run in _runs(task, seeds, layout):
-            runs.append(run)
-            advance(note=f"accuracy {mean(run.accuracy for run in runs):.1f}")
-    return tuple(runs)
+        for seed, run in each(task.run, seeds, layout):
+            runs[seed] = run
+            advance(note=f"accuracy {mean(run.accuracy for run in runs.values()):.1f}")
+    return tuple(runs[seed] for seed in seeds)
 
 
-def _runs(task: Task, seeds: Sequence[int], layout: Layout) -> Iterator[Run]:
+def each(work: Callable[[Any], Any], items: Sequence[Any], layout: Layout) -> Iterator[Any]:
+    """(item, work(item)) for every item, in the order in which they are done.
+
+    `work` is sent to every process once; an item and its result should be small.
+    """
     if layout.processes == 1:
         before = torch.get_num_threads()
         torch.set_num_threads(layout.threads)
         try:
-            yield from map(task.run, seeds)
+            for item in items:
+                yield item, work(item)
         finally:
             torch.set_num_threads(before)
         return
+    others = set(multiprocessing.active_children())
     # "spawn": a forked child inherits the locks of the parent's threads, and may hang on them.
-    context = multiprocessing.get_context("spawn")
-    with _deaf_children():
-        pool = context.Pool(layout.processes, _start, (task, layout.threads))
-    with pool:
-        yield from pool.imap(_run, seeds)
+    pool = ProcessPoolExecutor(
+        min(layout.processes, max(1, len(items))),
+        multiprocessing.get_context("spawn"),
+        _start,
+        (work, layout.threads, os.getpid()),
+    )
+    try:
+        with _deaf_children():
+            promises = {pool.submit(_do, item): item for item in items}
+        for promise in as_completed(promises):
+            yield promises[promise], promise.result()
+    except BrokenProcessPool:
+        raise InputError(
+            "a process was killed in the middle of a run, most likely for lack of memory; "
+            "use fewer --jobs, or smaller settings"
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
 
 
 @contextmanager
@@ -85,11 +119,22 @@ def _deaf_children() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _start(task: Task, threads: int) -> None:
-    global _task
+_work: Callable[[Any], Any]
+
+
+def _start(work: Callable[[Any], Any], threads: int, parent: int) -> None:
+    global _work
     torch.set_num_threads(threads)
-    _task = task
+    _work = work
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
-def _run(seed: int) -> Run:
-    return _task.run(seed)
+def _end_with(parent: int) -> None:
+    """A child whose parent was killed ends too, instead of going on for nobody."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _do(item: Any) -> Any:
+    return _work(item)

@@ -12,9 +12,9 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 # Okabe & Ito's colours, which stay apart for colour-blind readers, without their yellow (too
-# light on white), and with two more.
+# light on white) and their black (which means "no class" where edges are drawn), and three more.
 COLORS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000"),
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A2048"),
     *("#7F3C8D", "#A5AA99"),
 )
 UNLABELLED = "#BBBBBB"

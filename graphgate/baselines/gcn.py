@@ -1,0 +1,78 @@
+"""Graph convolutional network (Kipf & Welling, 2017, "Semi-Supervised Classification with Graph
+Convolutional Networks").
+
+Settings: section 5.2 and the authors' program, which has no biases and decays only the first
+layer's weights. Deviation: the loss watched for early stopping is without the weight penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv
+
+from graphgate.baselines.supervised import (
+    Field,
+    NetworkClassifier,
+    Stopping,
+    Window,
+    as_tensor,
+    decayed_first,
+    dropped,
+    normalized_adjacency,
+    normalized_features,
+)
+from graphgate.graph import Graph
+
+
+class _Network(nn.Module):
+    def __init__(self, n_features: int, hidden: int, n_classes: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.first = GCNConv(n_features, hidden, normalize=False, bias=False)
+        self.second = GCNConv(hidden, n_classes, normalize=False, bias=False)
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        h = self.first(dropped(x, self.dropout, self.training), adjacency).relu()
+        return self.second(F.dropout(h, self.dropout, self.training), adjacency)
+
+
+@dataclass(kw_only=True)
+class GCN(NetworkClassifier):
+    """Two graph convolutions.
+
+    Parameters
+    ----------
+    hidden : size of the hidden layer.
+    dropout : share of a layer's inputs that are dropped in training.
+    weight_decay : of the first layer.
+    epochs : at most so many.
+    window : stop when the validation loss is above its mean over so many epochs before.
+    """
+
+    hidden: int = 16
+    dropout: float = 0.5
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    epochs: int = 200
+    window: int = 10
+
+    def _network(self, n_features: int, n_classes: int) -> nn.Module:
+        return _Network(n_features, self.hidden, n_classes, self.dropout)
+
+    def _hops(self) -> int:
+        return 2
+
+    def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
+        adjacency = normalized_adjacency(graph, loops=True)[field.rows][:, field.rows]
+        return as_tensor(normalized_features(graph)[field.rows]), as_tensor(adjacency)
+
+    def _stopping(self) -> Stopping:
+        return Window(self.window)
+
+    def _parameters(self, network: nn.Module) -> Iterable[Any]:
+        return decayed_first(network, self.weight_decay)

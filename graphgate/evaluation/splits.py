@@ -1,0 +1,30 @@
+"""Random splits of the sizes of Planetoid's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphgate.errors import InputError
+
+
+def random_split(
+    labels: np.ndarray, seed: int, *, per_class: int = 20, val: int = 500, test: int = 1000
+) -> dict[str, np.ndarray]:
+    """`per_class` nodes of each class to train, then `val` and `test` of the others.
+
+    labels : (N,) codes; nodes with -1 are in no split.
+    """
+    labelled = np.flatnonzero(labels >= 0)
+    shuffled = labelled[np.random.default_rng(seed).permutation(len(labelled))]
+    classes = np.unique(labels[labelled])
+    parts = [shuffled[labels[shuffled] == label][:per_class] for label in classes]
+    train = np.concatenate([shuffled[:0], *parts])
+    rest = shuffled[~np.isin(shuffled, train)]
+    if len(train) < per_class * len(classes) or len(rest) < val + test:
+        raise InputError(
+            f"{len(labelled):,} labelled nodes of {len(classes)} classes are too few for a split "
+            f"of {per_class} a class, {val:,} and {test:,}; give a split of the graph's own"
+        )
+    rows = {"train": train, "val": rest[:val], "test": rest[val : val + test]}
+    nodes = np.arange(len(labels))
+    return {name: np.isin(nodes, part) for name, part in rows.items()}

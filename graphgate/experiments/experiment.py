@@ -1,0 +1,106 @@
+"""An experiment: a cell of a table as data, read from `<method>/<dataset>.toml` beside this file.
+
+source = "Kipf & Welling 2017, section 5.2"    where the settings come from
+seconds = 12                                   of a run on one core, about
+deviation = "…"                                what differs from the paper's protocol, and why
+runs = 10                                      by default 10; on Pubmed 5
+probe = "one-vs-rest"                          how embeddings are classified
+unseen = ["test"]                              splits hidden while training, inductive
+[settings]                                     arguments of the method
+[sweep]                                        lists to choose from by validation accuracy
+[transductive]                                 the cell of that half: only the following
+published = [81.5, 0.7]                        mean and perhaps deviation in the paper
+note = "…"                                     why ours is lower, where it is
+settings, sweep                                what differs in this half
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from graphgate.errors import InputError
+from graphgate.evaluation.protocol import SETTINGS
+from graphgate.sources.citation import check_name
+
+_RUNS = {"pubmed": 5}
+_SWEEP_RUNS = {"pubmed": 1}
+_TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SETTINGS}
+_CELL = {"published", "note", "settings", "sweep"}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A method on a dataset in a setting.
+
+    settings : arguments of the method that hold for every run.
+    sweep : setting -> values; the combination with the best mean validation accuracy over seeds
+        0 … sweep_runs - 1 is taken, the first of equals.
+    """
+
+    method: str
+    dataset: str
+    setting: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    published: tuple[float, float | None] | None = None
+    runs: int = 10
+    sweep_runs: int = 2
+    probe: str = "one-vs-rest"
+    unseen: tuple[str, ...] = ("test",)
+    seconds: float = 60.0
+    source: str = ""
+    deviation: str = ""
+    note: str = ""
+
+    def candidates(self) -> list[dict[str, Any]]:
+        """All settings that the sweep chooses from; one where there is no sweep."""
+        combinations = itertools.product(*self.sweep.values())
+        return [
+            {**self.settings, **dict(zip(self.sweep, values, strict=True))}
+            for values in combinations
+        ]
+
+
+def find_experiment(method: str, dataset: str, setting: str) -> Experiment | None:
+    """The experiment of a cell, None where the table has no such cell.
+
+    A method that has no files (the user's own) is run as it is, in every cell.
+    """
+    check_name(dataset)
+    if setting not in SETTINGS:
+        raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SETTINGS)}")
+    defaults: dict[str, Any] = {
+        "runs": _RUNS.get(dataset, 10),
+        "sweep_runs": _SWEEP_RUNS.get(dataset, 2),
+    }
+    if ":" in method:
+        return Experiment(method, dataset, setting, **defaults)
+    file = resources.files("graphgate.experiments") / method / f"{dataset}.toml"
+    if not file.is_file():
+        return None
+    told = tomllib.loads(file.read_text(encoding="utf-8"))
+    _check_keys(f"{method}/{dataset}.toml", told, _TOP)
+    if setting not in told:
+        return None
+    cell = told[setting]
+    _check_keys(f"[{setting}] of {method}/{dataset}.toml", cell, _CELL)
+    published = cell.get("published")
+    told = {key: value for key, value in told.items() if key not in SETTINGS} | {
+        "settings": told.get("settings", {}) | cell.get("settings", {}),
+        "sweep": cell.get("sweep", told.get("sweep", {})),
+        "note": cell.get("note", ""),
+        "published": None if published is None else (published[0], (*published, None)[1]),
+    }
+    if "unseen" in told:
+        told["unseen"] = tuple(told["unseen"])
+    return Experiment(method, dataset, setting, **defaults | told)
+
+
+def _check_keys(where: str, told: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := told.keys() - known:
+        raise InputError(f"{where} has an unknown key {min(unknown)!r}; known are {sorted(known)}")

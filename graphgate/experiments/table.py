@@ -1,0 +1,205 @@
+"""The paper's table from stored runs: ours beside the published value and the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphgate.errors import InputError
+from graphgate.evaluation.protocol import SETTINGS, Evaluation
+from graphgate.evaluation.report import difference, with_deviation, write_json
+from graphgate.experiments.experiment import Experiment, find_experiment
+from graphgate.experiments.methods import METHODS, Method, find_method
+from graphgate.experiments.runner import Grid
+from graphgate.files import write_bytes
+
+# A table is a half of the paper's, or other rows in both settings.
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "transductive": ("paper", ("transductive",)),
+    "inductive": ("paper", ("inductive",)),
+    "formulations": ("formulations", SETTINGS),
+    "ablation": ("ablation", SETTINGS),
+}
+CLOSE = 1.5  # points below the published value that are still called reproduced
+
+
+def experiments_of(
+    table: str, methods: Sequence[str] | None, datasets: Sequence[str]
+) -> list[Experiment]:
+    """The cells of a table, row by row; only these methods and datasets."""
+    if table not in TABLES:
+        raise InputError(f"there is no table {table!r}; use one of {', '.join(TABLES)}")
+    family, settings = TABLES[table]
+    rows = [find_method(name) for name in methods or _family(family)]
+    order = list(METHODS)
+    rows.sort(key=lambda row: order.index(row.name) if row.name in METHODS else len(order))
+    cells = [
+        found
+        for row in rows
+        for setting in settings
+        for dataset in datasets
+        if (found := find_experiment(row.name, dataset, setting)) is not None
+    ]
+    for row in rows:
+        if methods and not any(cell.method == row.name for cell in cells):
+            raise InputError(f"the table {table!r} has no cell of {row.name!r} on these datasets")
+    return cells
+
+
+def _family(family: str) -> list[str]:
+    return [method.name for method in METHODS.values() if family in method.tables]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell and what is stored of it."""
+
+    experiment: Experiment
+    evaluation: Evaluation | None
+
+    @property
+    def ours(self) -> str:
+        if self.evaluation is None:
+            return "—"
+        found = self.evaluation
+        return f"{with_deviation(found.mean, found.std)} ({len(found.runs)})"
+
+    @property
+    def published(self) -> str:
+        value = self.experiment.published
+        return "—" if value is None else with_deviation(*value)
+
+    @property
+    def difference(self) -> str:
+        return "—" if self.evaluation is None else difference(self.evaluation)
+
+    @property
+    def is_low(self) -> bool:
+        """Whether ours is further below the published value than counts as reproduced."""
+        value, found = self.experiment.published, self.evaluation
+        if value is None or found is None or found.split != "public":
+            return False
+        return found.mean < value[0] - CLOSE
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, one a dataset; rendered as Markdown or LaTeX, or listed for JSON."""
+
+    datasets: Sequence[str]
+    rows: Sequence[tuple[Method, str, Sequence[Cell | None]]]
+
+    def cells(self) -> list[Cell]:
+        return [cell for _, _, cells in self.rows for cell in cells if cell is not None]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """What is stored of each cell, with the fields that `graphgate evaluate` writes."""
+        found = [cell.evaluation for cell in self.cells()]
+        return [evaluation.to_dict() for evaluation in found if evaluation is not None]
+
+    def markdown(self) -> str:
+        heads = ["sees", "method"]
+        for dataset in self.datasets:
+            heads += [f"{dataset.capitalize()}, ours (runs)", "paper", "difference"]
+        lines = [heads, ["---", "---", *["---:"] * (len(heads) - 2)]]
+        for method, title, cells in self.rows:
+            escaped = title.replace("|", "\\|")
+            lines.append([method.sees, escaped, *_texts(cells, mark="\\*")])
+        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        notes = [f"- {line}" for line in self.notes()]
+        return "\n\n".join([text, "\n".join(notes)]) if notes else text
+
+    def latex(self) -> str:
+        columns = "ll" + "rrr" * len(self.datasets)
+        heads = " & ".join(
+            rf"\multicolumn{{3}}{{c}}{{{dataset.capitalize()}}}" for dataset in self.datasets
+        )
+        second = " & ".join(["ours (runs) & paper & difference"] * len(self.datasets))
+        lines = [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            rf"Sees & Method & {heads} \\",
+            rf" & & {second} \\",
+            r"\hline",
+        ]
+        for method, title, cells in self.rows:
+            texts = [method.sees, title, *_texts(cells, mark="*")]
+            lines.append(" & ".join(map(_latex, texts)) + r" \\")
+        lines += [r"\hline", r"\end{tabular}"]
+        return "\n".join(lines) + "\n" + "".join(f"% {line}\n" for line in self.notes())
+
+    def notes(self) -> list[str]:
+        """Why a cell is low, and what was done otherwise than the paper says."""
+        found: dict[str, None] = {}
+        for cell in self.cells():
+            of = cell.experiment
+            where = f"{find_method(of.method).title}, {of.dataset.capitalize()}"
+            if cell.is_low:
+                found[f"\\* {where}: {of.note or 'no reason is known yet'}"] = None
+        for cell in self.cells():
+            of = cell.experiment
+            if of.deviation:
+                found[f"{find_method(of.method).title}: {of.deviation}"] = None
+        return list(found)
+
+
+def make_table(grid: Grid, datasets: Sequence[str]) -> Table:
+    """The table of a grid, as far as its runs are stored."""
+    cells = {
+        (of.method, of.setting, of.dataset): Cell(of, grid.evaluation(of))
+        for of in grid.experiments
+    }
+    settings = _distinct(of.setting for of in grid.experiments)
+    rows = []
+    for setting in settings:
+        for name in _distinct(of.method for of in grid.experiments):
+            method = find_method(name)
+            row = [cells.get((name, setting, dataset)) for dataset in datasets]
+            if any(row):
+                title = method.title if len(settings) == 1 else f"{method.title}, {setting}"
+                rows.append((method, title, row))
+    return Table(datasets, rows)
+
+
+def write_table(table: Table, folder: Path, name: str) -> None:
+    """`name`.md, .tex and .json in a folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made: {error.strerror}") from None
+    write_bytes(folder / f"{name}.md", (table.markdown() + "\n").encode())
+    write_bytes(folder / f"{name}.tex", table.latex().encode())
+    write_json(folder / f"{name}.json", table.to_list())
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _texts(cells: Sequence[Cell | None], mark: str) -> list[str]:
+    texts: list[str] = []
+    for cell in cells:
+        if cell is None:
+            texts += ["", "", ""]
+        else:
+            low = mark if cell.is_low else ""
+            texts += [cell.ours, cell.published, cell.difference + low]
+    return texts
+
+
+def _latex(text: str) -> str:
+    signs = {
+        "±": r"$\pm$",
+        "α": r"$\alpha$",
+        "|": r"$|$",
+        "—": "---",
+        "_": r"\_",
+        "&": r"\&",
+        "%": r"\%",
+        "#": r"\#",
+    }
+    for sign, command in signs.items():
+        text = text.replace(sign, command)
+    return text

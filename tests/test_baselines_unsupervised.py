@@ -1,0 +1,241 @@
+"""Raw features, DeepWalk, label propagation, GAE, VGAE, DGI: against small dense references."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from graphs import random_graph
+from sklearn.linear_model import LogisticRegression
+
+from graphgate.baselines.convolution import convolution_adjacency, convolution_features
+from graphgate.baselines.deepwalk import DeepWalk
+from graphgate.baselines.deepwalk_features import DeepWalkFeatures
+from graphgate.baselines.dgi import DGI
+from graphgate.baselines.gae import GAE, reconstruction_loss
+from graphgate.baselines.label_propagation import LabelPropagation
+from graphgate.baselines.raw import RawFeatures
+from graphgate.baselines.vgae import VGAE
+from graphgate.errors import InputError
+from graphgate.graph import Graph
+from graphgate.sparse import Neighborhoods
+
+
+def block_graph(seed: int = 0, n: int = 120, f: int = 40) -> Graph:
+    """Three groups with edges mostly within them and words of their own; ten labels each."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 3
+    same = labels[:, None] == labels
+    edges = np.triu(rng.random((n, n)) < np.where(same, 0.12, 0.01), 1)
+    x = rng.random((n, f)) < np.where(np.arange(f) % 3 == labels[:, None], 0.3, 0.12)
+    train = np.arange(n) < 30
+    splits = {"train": train, "test": ~train}
+    return Graph(sp.csr_array(x, dtype=np.float32), edges, labels=labels, splits=splits)
+
+
+def dense_convolution(graph: Graph) -> np.ndarray:
+    a = (graph.attended.toarray() != 0) + np.eye(graph.n_nodes)
+    d = a.sum(axis=1)
+    return a / np.sqrt(np.outer(d, d))
+
+
+def weight(layer) -> np.ndarray:
+    return layer.lin.weight.detach().numpy().T
+
+
+# --- label propagation ---------------------------------------------------------------------------
+
+
+def labelled(seed: int, **kind) -> Graph:
+    """Node 0 has no edges and no label can reach it."""
+    graph = random_graph(seed, n=14, **kind)
+    train = np.zeros(14, dtype=bool)
+    train[[1, 4, 5, 9]] = True
+    labels = np.where(train, np.arange(14) % 3, -1)
+    return Graph(
+        graph.x,
+        graph.adjacency,
+        labels=[None if c < 0 else c for c in labels],
+        splits={"train": train},
+        directed=graph.directed,
+    )
+
+
+@pytest.mark.parametrize("kind", [{}, {"weighted": True}, {"directed": True}], ids=str)
+def test_labels_spread_to_the_solution_of_the_paper(kind):
+    graph = labelled(3, hub=True, **kind)
+    found = LabelPropagation(tolerance=1e-12).fit(graph)
+
+    w = graph.adjacency.toarray().astype(float)
+    w = (w + w.T if graph.directed else w)[1:, 1:]
+    t = w / w.sum(axis=0)
+    t /= t.sum(axis=1, keepdims=True)
+    known = graph.splits["train"][1:]
+    given = np.eye(3)[graph.labels[1:][known]]
+    spread = np.linalg.solve(np.eye((~known).sum()) - t[~known][:, ~known], t[~known][:, known])
+    np.testing.assert_allclose(found.shares_[1:][~known], spread @ given, atol=1e-8)
+    np.testing.assert_array_equal(found.shares_[1:][known], given)
+
+
+def test_a_node_that_no_label_reaches_gets_the_most_frequent_class():
+    graph = labelled(3, hub=True)
+    frequent = np.bincount(graph.labels[graph.splits["train"]]).argmax()
+    found = LabelPropagation().fit(graph)
+    assert not found.shares_[0].any()
+    assert found.predict(graph)[0] == frequent
+
+
+def test_label_propagation_knows_only_its_own_nodes_and_needs_labels():
+    graph = labelled(3, hub=True)
+    with pytest.raises(InputError, match="knows no nodes but those"):
+        LabelPropagation().fit(graph.without([2])).predict(graph)
+    with pytest.raises(InputError, match="learns from labels"):
+        LabelPropagation().fit(random_graph(1))
+
+
+# --- graph auto-encoders -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_inputs_of_convolutions(directed):
+    graph = random_graph(5, directed=directed, weighted=True)
+    found = convolution_adjacency(graph).to_dense().numpy()
+    np.testing.assert_allclose(found, dense_convolution(graph), atol=1e-6)
+
+    few = sp.random_array((30, 50), density=0.03, rng=np.random.default_rng(0))
+    sparse, dense = Graph(few), Graph(few.toarray())
+    for normalize in (False, True):
+        kept = convolution_features(sparse, normalize=normalize)
+        assert kept.layout == torch.sparse_csr
+        made = convolution_features(dense, normalize=normalize)
+        np.testing.assert_allclose(kept.to_dense(), made, atol=1e-6)
+
+
+def test_sampled_pairs_stand_for_all_pairs():
+    """The mean over many samples is the authors' weighted cross entropy over all N² pairs."""
+    graph = random_graph(2, n=40)
+    neighbors = Neighborhoods(graph, device=torch.device("cpu"), dtype=torch.float32)
+    torch.manual_seed(0)
+    z = torch.randn(40, 4)
+    target = torch.from_numpy((graph.adjacency.toarray() != 0) + np.eye(40)).float()
+    logits = z @ z.T
+    together = F.softplus(-logits)[target == 1].mean()
+    expected = (together + F.softplus(logits).mean()) / 2
+    assert float(reconstruction_loss(z, neighbors, 2_000)) == pytest.approx(
+        float(expected), rel=0.02
+    )
+
+    # Without the pairs that happen to be neighbours it is the program's formula.
+    count = target.sum()
+    formula = F.binary_cross_entropy_with_logits(
+        logits, target, pos_weight=(40**2 - count) / count
+    ) * (40**2 / (2 * (40**2 - count)))
+    exact = (together + F.softplus(logits)[target == 0].mean()) / 2
+    assert float(formula) == pytest.approx(float(exact), rel=1e-5)
+
+
+def test_auto_encoders_embed_by_two_convolutions():
+    graph = block_graph()
+    a, x = dense_convolution(graph), graph.x.toarray()
+    plain = GAE(hidden=8, dimensions=5, epochs=3).fit(graph)
+    encoder = plain.model_.encoder
+    z = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.second)
+    np.testing.assert_allclose(plain.embedding_, z, atol=1e-5)
+
+    variational = VGAE(hidden=8, dimensions=5, epochs=3).fit(graph)
+    encoder = variational.model_.encoder
+    mean = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.mean)
+    np.testing.assert_allclose(variational.embedding_, mean, atol=1e-5)
+
+
+# --- deep graph infomax --------------------------------------------------------------------------
+
+
+def test_infomax_embeds_by_one_convolution():
+    graph = block_graph()
+    found = DGI(dimensions=6, epochs=5, scale=False).fit(graph)
+    a, x = dense_convolution(graph), graph.x.toarray()
+    x = x / np.maximum(x.sum(axis=1, keepdims=True), 1)
+    network = found.network_
+    w = network.linear.weight.detach().numpy().T
+    h = a @ x @ w + network.infomax.encoder.bias.detach().numpy()
+    slope = network.infomax.encoder.activation.weight.item()
+    np.testing.assert_allclose(found.embedding_, np.where(h > 0, h, slope * h), atol=1e-5)
+
+    scaled = DGI(dimensions=6, epochs=5).fit(graph)
+    assert np.square(scaled.embedding_).mean() == pytest.approx(1, rel=1e-4)
+    np.testing.assert_allclose(scaled.embedding_, found.embedding_ * scaled.scale_, rtol=1e-5)
+    np.testing.assert_allclose(scaled.transform(graph), scaled.embedding_)
+
+
+def test_infomax_keeps_the_weights_of_the_least_loss():
+    """With steps that only ever make it worse, those it started with."""
+    graph = block_graph()
+    start = DGI(dimensions=6, epochs=1).fit(graph)
+    found = DGI(dimensions=6, learning_rate=1e3, patience=4).fit(graph)
+    assert found.epochs_ == 5
+    np.testing.assert_array_equal(found.embedding_, start.embedding_)
+
+
+# --- DeepWalk ------------------------------------------------------------------------------------
+
+
+def test_deepwalk_keeps_apart_what_no_walk_joins():
+    """Two cliques and a node alone; walks go against directed edges as well."""
+    n = 13
+    edges = np.zeros((n, n))
+    edges[:6, :6] = edges[6:12, 6:12] = np.triu(np.ones((6, 6)), 1)
+    graph = Graph(np.ones((n, 1)), edges, directed=True)
+    z = DeepWalk(dimensions=8, walks=60, length=20, window=4).fit(graph).embedding_
+    assert z.shape == (n, 8)
+    z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    near = z @ z.T
+    assert near[:6, :6].min() > near[:6, 6:12].max()
+    assert near[6:12, 6:12].min() > near[6:12, :6].max()
+
+
+def test_deepwalk_and_features_stand_side_by_side():
+    graph = block_graph()
+    few = {"dimensions": 4, "walks": 2, "length": 5, "random_state": 3}
+    walks = DeepWalk(**few).fit(graph).embedding_
+    features = RawFeatures().fit(graph).embedding_
+    sums = features.sum(axis=1)
+    np.testing.assert_allclose(sums, graph.x.sum(axis=1) > 0, atol=1e-6)
+    both = DeepWalkFeatures(**few).fit(graph).embedding_
+    np.testing.assert_array_equal(both, np.hstack([walks, features]))
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+SMALL = [
+    DeepWalk(dimensions=16, walks=20, length=20),
+    DeepWalkFeatures(dimensions=16, walks=20, length=20),
+    GAE(hidden=32, dimensions=16, learning_rate=1e-2),
+    VGAE(hidden=32, dimensions=16, learning_rate=1e-2),
+    DGI(dimensions=32, epochs=100),
+]
+
+
+@pytest.mark.parametrize("method", SMALL, ids=lambda m: type(m).__name__)
+def test_embeddings_tell_the_blocks(method):
+    graph = block_graph()
+    train, test = graph.splits["train"], graph.splits["test"]
+    z = method.fit(graph).embedding_
+    probe = LogisticRegression(max_iter=1000).fit(z[train], graph.labels[train])
+    assert probe.score(z[test], graph.labels[test]) > 0.9
+
+
+def test_label_propagation_tells_the_blocks():
+    graph = block_graph()
+    test = graph.splits["test"]
+    found = LabelPropagation().fit(graph).predict(graph)
+    assert (found == graph.labels)[test].mean() > 0.85
+
+
+@pytest.mark.parametrize("method", [RawFeatures(), *SMALL], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("n", [1, 4])
+def test_graphs_without_edges(method, n):
+    graph = Graph(np.eye(n, 3))
+    z = method.fit(graph).embedding_
+    assert len(z) == n
+    assert np.isfinite(z).all()
