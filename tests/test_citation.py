@@ -17,6 +17,7 @@ import pytest
 from conftest import fake_parts
 
 from graphgate.errors import InputError
+from graphgate.evaluation.splits import random_split
 from graphgate.sources import carried, citation, download, planetoid
 from graphgate.sources.citation import PAPER_STATISTICS, dataset_rows, fetch, load_dataset, verify
 
@@ -127,7 +128,7 @@ def test_the_script_writes_no_time_and_the_same_split_each_time(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: 2e9)
     assert script.npz_bytes(arrays) == first
     cora = load_dataset("cora").graph
-    split = script.seeded_split(np.array(cora.classes)[cora.labels])
+    split = random_split(cora.labels, script.CORA_SPLIT_SEED, **script.CORA_SPLIT)
     for name, mask in split.items():
         np.testing.assert_array_equal(mask, cora.splits[name])
 

@@ -571,7 +571,7 @@ def test_evaluate_inductively(run, small_data):
         (["--method", ":"], "unknown method ':'"),
         (["--set", "epochs"], "--set takes NAME=VALUE, got 'epochs'"),
         (["--set", "epochs=0"], "epochs must be a whole number of at least 1"),
-        (["--set", "epochs=many"], "epochs must be a whole number of at least 1"),
+        (["--set", "epochs=many"], "epochs of the method 'gate' is a number, got 'many'"),
         (["--set", "speed=9"], "the method 'gate' cannot be made"),
         (["--setting", "semi"], "unknown setting 'semi'"),
         (["--preset", "ours"], "unknown preset 'ours'"),
