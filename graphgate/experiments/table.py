@@ -138,10 +138,14 @@ class Table:
             where = f"{find_method(of.method).title}, {of.dataset.capitalize()}"
             if cell.is_low:
                 found[f"\\* {where}: {of.note or 'no reason is known yet'}"] = None
+        others: dict[tuple[str, str], dict[str, None]] = {}
         for cell in self.cells():
             of = cell.experiment
             if of.deviation:
-                found[f"{find_method(of.method).title}: {of.deviation}"] = None
+                others.setdefault((of.method, of.deviation), {})[of.dataset] = None
+        for (method, deviation), datasets in others.items():
+            where = [name.capitalize() for name in datasets if len(datasets) < len(self.datasets)]
+            found[f"{', '.join([find_method(method).title, *where])}: {deviation}"] = None
         return list(found)
 
 
