@@ -144,8 +144,8 @@ class Table:
             if of.deviation:
                 others.setdefault((of.method, of.deviation), {})[of.dataset] = None
         for (method, deviation), datasets in others.items():
-            where = [name.capitalize() for name in datasets if len(datasets) < len(self.datasets)]
-            found[f"{', '.join([find_method(method).title, *where])}: {deviation}"] = None
+            names = [name.capitalize() for name in datasets if len(datasets) < len(self.datasets)]
+            found[f"{', '.join([find_method(method).title, *names])}: {deviation}"] = None
         return list(found)
 
 
