@@ -15,7 +15,8 @@ The modules in the order in which a graph passes through them; each imports only
     baselines                           the methods that the paper compares it with
     evaluation                          probe, settings, runs and seeds
     experiments                         the paper's tables as data, and the runner that resumes
-    figures, demo, cli                  pictures, the main job, the command line
+    figures, explorer                   pictures, and a page to look around in
+    demo, cli                           the main job, the command line
 """
 
 from __future__ import annotations

@@ -10,11 +10,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    from graphgate.embedder import GATE
+    from graphgate.graph import Graph
 
 app = typer.Typer(
     name="graphgate",
@@ -353,35 +357,15 @@ def figures(
     The bar charts come from stored runs; the maps from a saved model, or from one that is trained
     on the spot. Beside them stands what attention tells of classes, in numbers.
     """
-    if (edges is None) != (nodes is None):
-        raise InputError("your own graph needs both: EDGES and --nodes FILE")
-    from graphgate.embedder import GATE
     from graphgate.evaluation.edge_attention import class_attention, edge_attention
     from graphgate.evaluation.report import write_json
     from graphgate.experiments.trial import Results
     from graphgate.figures.gallery import ablation_figures, graph_figures, write_figures
     from graphgate.figures.loss_curve import draw_losses
 
-    gate = None if model is None else GATE.load(model)
-    if edges is not None and nodes is not None:
-        from graphgate.sources.tables import read_graph
-
-        name = edges.stem
-        graph = read_graph(edges, nodes, directed=gate is not None and gate.directed_)
-        fresh = GATE(random_state=0)
-    else:
-        from graphgate.experiments.experiment import find_experiment
-        from graphgate.experiments.methods import find_method
-        from graphgate.sources.citation import load_dataset
-
-        name, graph = dataset, load_dataset(dataset).graph
-        experiment = find_experiment("gate", dataset, "transductive")
-        assert experiment is not None
-        fresh = find_method("gate").make(experiment.settings, seed=0)
+    name, graph, gate = _embedded(dataset, model, edges, nodes)
     made = ablation_figures(Results(results / "runs"))
-    if gate is None:
-        with _notes():
-            gate = fresh.fit(graph)
+    if hasattr(gate, "history_"):
         losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
         losses["structure"] = gate.history_["structure"]
         made[f"{name}-losses"] = draw_losses(losses, title=f"{name}: losses of training")
@@ -398,6 +382,48 @@ def figures(
             f"edges within a class have {told.raw_ratio:.3f} times the attention of the others; "
             f"{told.corrected_ratio:.3f} times once degrees are out of it (at most e = 2.718)"
         )
+
+
+@app.command(epilog="Example: graphgate explore --dataset citeseer --out page.html")
+def explore(
+    edges: Annotated[
+        Path | None, typer.Argument(help="CSV of edges of your own graph, with --nodes.")
+    ] = None,
+    nodes: Annotated[Path | None, typer.Option(help="CSV of its nodes.")] = None,
+    dataset: Annotated[str, typer.Option(help="A citation graph, where no edges are given.")] = (
+        "cora"
+    ),
+    model: Annotated[
+        Path | None, typer.Option(help="A saved model; without one, one is trained first.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the page goes: an .html file.")] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve it to this machine's browsers until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of the server; 0 takes any free one.")] = 0,
+) -> None:
+    """Make a page to look around in an embedded graph: one file, which asks for nothing else."""
+    if out is None and not serve:
+        raise InputError("say where the page goes: --out page.html, or --serve, or both")
+    if out is not None:
+        from graphgate.sources.tables import check_output_path
+
+        check_output_path(out, (".html",))
+    from graphgate.explorer.content import from_embedding
+    from graphgate.explorer.page import make_page
+    from graphgate.explorer.server import PageServer, serve_page
+    from graphgate.files import write_bytes
+
+    name, graph, gate = _embedded(dataset, model, edges, nodes)
+    content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=name)
+    page = make_page(content)
+    if out is not None:
+        write_bytes(out, page)
+        typer.echo(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
+    if serve:
+        with PageServer(page, port) as server:
+            typer.echo(f"open {server.url}; Ctrl-C ends it")
+            serve_page(server)
 
 
 @data.command(name="list", epilog="Example: graphgate data list")
@@ -493,6 +519,35 @@ def _sizes(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"--dims takes whole numbers such as 512,512, got {text!r}") from None
+
+
+def _embedded(
+    dataset: str, model: Path | None, edges: Path | None, nodes: Path | None
+) -> tuple[str, Graph, GATE]:
+    """Name, graph and model of what is to be shown; where no model is given, one is trained."""
+    if (edges is None) != (nodes is None):
+        raise InputError("your own graph needs both: EDGES and --nodes FILE")
+    from graphgate.embedder import GATE
+
+    gate = None if model is None else GATE.load(model)
+    if edges is not None and nodes is not None:
+        from graphgate.sources.tables import read_graph
+
+        name = edges.stem
+        graph = read_graph(edges, nodes, directed=gate is not None and gate.directed_)
+        fresh = GATE(random_state=0)
+    else:
+        from graphgate.experiments.experiment import find_experiment
+        from graphgate.sources.citation import load_dataset
+
+        name, graph = dataset, load_dataset(dataset).graph
+        experiment = find_experiment("gate", dataset, "transductive")
+        assert experiment is not None
+        fresh = GATE(**experiment.settings, random_state=0)
+    if gate is None:
+        with _notes():
+            gate = fresh.fit(graph)
+    return name, graph, gate
 
 
 def _find_own(methods: list[str]) -> None:

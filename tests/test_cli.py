@@ -599,6 +599,30 @@ def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, 
     assert snapshot(folder) == before
 
 
+# --- figures and the page ------------------------------------------------------------------------
+
+
+def test_a_page_needs_a_place(refused):
+    assert "say where the page goes" in refused("explore")
+    assert "must end in .html" in refused("explore", "--out", "page.txt")
+    assert "needs both: EDGES and --nodes" in refused("explore", "edges.csv", "--out", "p.html")
+
+
+def test_figures_of_half_a_graph(refused):
+    assert "needs both: EDGES and --nodes" in refused("figures", "edges.csv")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_graph_of_one_s_own_as_figures_and_as_a_page(run):
+    code, _, err = run("figures", "edges.csv", "--nodes", "nodes.csv", "--out", "f")
+    assert code == 0, err
+    names = {path.name for path in Path("f").iterdir()}
+    assert {"edges-nodes.png", "edges-edges.svg", "edges-losses.png"} <= names
+    code, _, err = run("explore", "edges.csv", "--nodes", "nodes.csv", "--out", "page.html")
+    assert code == 0, err
+    assert Path("page.html").read_bytes().startswith(b"<!doctype html>")
+
+
 # --- data ----------------------------------------------------------------------------------------
 
 

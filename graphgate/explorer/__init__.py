@@ -1,0 +1,1 @@
+"""One self-contained page of an embedded graph: data -> content -> HTML -> file or loopback."""

@@ -1,0 +1,333 @@
+"use strict";
+// The map: deck.gl draws, this file says what. Knows nothing of the panel.
+
+const REST_FRAMES = 8; // after so many without movement a slow map is drawn again
+const SLOW_FRAMES_MS = 50; // longer frames than this, and the map is slow
+const FAR = 0.25; // a slow map that has moved by this share of its side is drawn again at once
+
+// luma.gl reads one field a line.
+const marksBlock = `layout(std140) uniform marksUniforms {
+  float size;
+  float fade;
+} marks;
+`;
+const marks = {
+  name: "marks", vs: marksBlock, fs: marksBlock, uniformTypes: { size: "f32", fade: "f32" },
+};
+
+/**
+ * Vertices drawn as such. deck.gl's own layers draw an instance a node or edge, for which
+ * software renderers take about 35 µs each: seconds a frame on a graph of 60,000.
+ */
+class VertexLayer extends deck.Layer {
+  initializeState() {
+    this.getAttributeManager().remove(["instancePickingColors"]);
+    const model = new luma.Model(this.context.device, {
+      ...this.getShaders({
+        vs: this.props.vs, fs: this.props.fs, modules: [deck.project32, marks],
+      }),
+      id: this.props.id,
+      topology: this.props.topology,
+      bufferLayout: [
+        { name: "positions", format: "float32x2" },
+        { name: "colors", format: "unorm8x4" },
+      ],
+    });
+    this.setState({ model, buffers: {} });
+  }
+
+  updateState({ props, oldProps }) {
+    for (const name of ["positions", "colors"]) {
+      if (props[name] === oldProps[name]) continue;
+      const { buffers, model } = this.state;
+      buffers[name]?.destroy();
+      buffers[name] = this.context.device.createBuffer({ data: props[name] });
+      model.setAttributes({ [name]: buffers[name] });
+    }
+  }
+
+  draw() {
+    if (!this.props.count) return;
+    const { model } = this.state;
+    model.setVertexCount(this.props.count);
+    model.shaderInputs.setProps({ marks: { size: this.props.size, fade: this.props.fade } });
+    model.draw(this.context.renderPass);
+  }
+
+  finalizeState(context) {
+    super.finalizeState(context);
+    for (const buffer of Object.values(this.state.buffers)) buffer.destroy();
+    this.state.model.destroy();
+  }
+}
+VertexLayer.layerName = "VertexLayer";
+VertexLayer.defaultProps = { count: 0, size: 1, fade: 1 };
+
+const DOTS = {
+  topology: "point-list",
+  vs: `#version 300 es
+in vec2 positions;
+in vec4 colors;
+flat out vec4 color;
+flat out float width;
+void main() {
+  color = vec4(colors.rgb, colors.a * marks.fade);
+  width = marks.size * project.devicePixelRatio;
+  gl_PointSize = width + 1.0;
+  gl_Position = project_position_to_clipspace(vec3(positions, 0.0), vec3(0.0), vec3(0.0));
+  if (colors.a == 0.0) gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+}`,
+  fs: `#version 300 es
+precision highp float;
+flat in vec4 color;
+flat in float width;
+out vec4 fragment;
+void main() {
+  float outside = length(gl_PointCoord - 0.5) * (width + 1.0) - 0.5 * width;
+  if (outside > 0.5) discard;
+  fragment = vec4(color.rgb, color.a * min(1.0, 0.5 - outside));
+}`,
+};
+
+const LINES = {
+  topology: "line-list",
+  vs: `#version 300 es
+in vec2 positions;
+in vec4 colors;
+flat out vec4 color;
+void main() {
+  color = vec4(colors.rgb, colors.a * marks.fade);
+  gl_Position = project_position_to_clipspace(vec3(positions, 0.0), vec3(0.0), vec3(0.0));
+}`,
+  fs: `#version 300 es
+precision highp float;
+flat in vec4 color;
+out vec4 fragment;
+void main() { fragment = color; }`,
+};
+
+/** WebGL's renderer by name, or null where there is none. */
+function rendererName() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return null;
+  const told = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return name;
+}
+
+/**
+ * Nodes, edges and what stands out of them. Where drawing is too slow for every frame (no GPU, or
+ * very many nodes), the picture itself is moved, and drawn again when it rests or has gone far.
+ */
+class NodeMap {
+  /** `onMove` is called when what stands where has changed. */
+  constructor(parent, renderer, onMove) {
+    this.parent = parent;
+    this.onMove = onMove;
+    this.dots = { positions: points, colors: new Uint8Array(4 * N) };
+    this.lines = { positions: new Float32Array(4), colors: new Uint8Array(8), count: 0 };
+    this.focus = { lines: [], dots: [], on: false };
+    this.frames = 0;
+    const software = /swiftshader|llvmpipe|software/i.test(renderer);
+    this.slow = software;
+    this.view = this.asked = this.drawn = this.wholeView();
+    this.deck = new deck.Deck({
+      parent,
+      views: new deck.OrthographicView({ flipY: false }),
+      viewState: this.view,
+      controller: false,
+      useDevicePixels: software ? 1 : true,
+      deviceProps: {
+        type: "webgl", webgl: { antialias: !software, depth: false, stencil: false },
+      },
+      parameters: { depthCompare: "always", depthWriteEnabled: false },
+      onResize: () => this.resized(),
+      onAfterRender: () => this.rendered(),
+      getCursor: () => "inherit",
+      layers: [],
+    });
+  }
+
+  /** The view that shows every node. */
+  wholeView() {
+    const { clientWidth, clientHeight } = this.parent;
+    const zoom = Math.log2((0.94 * Math.min(clientWidth, clientHeight)) / SIDE);
+    return { target: [SIDE / 2, SIDE / 2, 0], zoom, whole: true };
+  }
+
+  resized() {
+    this.view = this.view.whole ? this.wholeView() : this.view;
+    this.draw();
+  }
+
+  setView({ target, zoom }) {
+    const least = this.wholeView().zoom;
+    this.view = { target, zoom: Math.max(least - 2, Math.min(least + 9, zoom)) };
+    this.idle = 0;
+    if (!this.moving) this.watchFrames(performance.now(), 0);
+    this.moving = true;
+    if (!this.slow || this.isFar()) this.draw();
+    this.slide();
+    this.onMove();
+  }
+
+  isFar() {
+    const { clientWidth, clientHeight } = this.parent;
+    const gone = this.view.target.map((at, i) => Math.abs(at - this.asked.target[i]));
+    const far = Math.max(gone[0] / clientWidth, gone[1] / clientHeight) * 2 ** this.view.zoom;
+    return far > FAR || Math.abs(this.view.zoom - this.asked.zoom) > 1;
+  }
+
+  /**
+   * Follows the frames of a movement to its end, and learns whether drawing in each is too slow.
+   * Rest is counted in frames, because a timer would also run out during a long one.
+   */
+  watchFrames(last, long) {
+    requestAnimationFrame((now) => {
+      const longer = now - last > SLOW_FRAMES_MS ? long + 1 : 0;
+      if (longer >= 4) this.slow = true;
+      if (++this.idle < REST_FRAMES) return this.watchFrames(now, longer);
+      this.moving = false;
+      if (this.asked !== this.view) this.draw();
+    });
+  }
+
+  rendered() {
+    this.frames++;
+    this.drawn = this.asked;
+    this.slide();
+  }
+
+  /** Moves the picture from where it was drawn to where it is to be seen. */
+  slide() {
+    const scale = 2 ** this.view.zoom;
+    const right = (this.drawn.target[0] - this.view.target[0]) * scale;
+    const down = (this.view.target[1] - this.drawn.target[1]) * scale;
+    const larger = 2 ** (this.view.zoom - this.drawn.zoom);
+    const still = right === 0 && down === 0 && larger === 1;
+    this.deck.getCanvas().style.transform = still
+      ? "" : `translate(${right}px, ${down}px) scale(${larger})`;
+  }
+
+  /** How often the map has doubled its size. */
+  doublings() {
+    return this.view.zoom - this.wholeView().zoom;
+  }
+
+  dotSize() {
+    const grown = 2 ** (0.35 * this.doublings());
+    const first = Math.max(2.5, Math.min(7, 420 / Math.sqrt(N)));
+    return Math.max(1.5, Math.min(14, first * grown));
+  }
+
+  draw() {
+    const { dots, lines, focus } = this;
+    const size = this.dotSize();
+    const strong = Math.max(0.5, Math.min(8, 2 ** this.doublings())); // fewer edges in sight
+    this.asked = this.view;
+    this.deck.setProps({
+      viewState: this.view,
+      layers: [
+        new VertexLayer({
+          id: "edges", ...LINES, positions: lines.positions, colors: lines.colors,
+          count: 2 * lines.count, fade: focus.on ? 0.2 * strong : strong,
+        }),
+        new VertexLayer({
+          id: "nodes", ...DOTS, positions: dots.positions, colors: dots.colors,
+          count: N, size, fade: focus.on ? 0.22 : 1,
+        }),
+        new deck.LineLayer({
+          id: "focus-edges", data: focus.lines, widthUnits: "pixels",
+          getSourcePosition: (line) => line.from, getTargetPosition: (line) => line.to,
+          getColor: (line) => line.color, getWidth: (line) => line.width,
+        }),
+        new deck.ScatterplotLayer({
+          id: "focus-nodes", data: focus.dots, radiusUnits: "pixels", stroked: true,
+          lineWidthUnits: "pixels", getPosition: (dot) => dot.at, getFillColor: (dot) => dot.color,
+          getRadius: (dot) => (size / 2) * dot.scale + 1.5, getLineColor: (dot) => dot.ring,
+          getLineWidth: (dot) => dot.ringWidth, updateTriggers: { getRadius: size },
+        }),
+      ],
+    });
+  }
+
+  /** Colours, RGBA a node; transparent nodes are hidden. */
+  setColors(colors) {
+    this.dots.colors = colors;
+    this.draw();
+  }
+
+  setLines(positions, colors) {
+    this.lines = { positions, colors, count: positions.length / 4 };
+    this.draw();
+  }
+
+  /** What stands out, all else faded; null for nothing. */
+  setFocus(focus) {
+    this.focus = focus ? { ...focus, on: true } : { lines: [], dots: [], on: false };
+    this.draw();
+  }
+
+  /** Pixels of the map -> its own units, and back. */
+  toMap(x, y) {
+    const scale = 2 ** this.view.zoom;
+    const { clientWidth, clientHeight } = this.parent;
+    const [left, low] = this.view.target;
+    return [left + (x - clientWidth / 2) / scale, low - (y - clientHeight / 2) / scale];
+  }
+
+  toPixels(node) {
+    const scale = 2 ** this.view.zoom;
+    const { clientWidth, clientHeight } = this.parent;
+    const [left, low] = this.view.target;
+    return [
+      clientWidth / 2 + (points[2 * node] - left) * scale,
+      clientHeight / 2 - (points[2 * node + 1] - low) * scale,
+    ];
+  }
+
+  moveBy(right, down) {
+    const scale = 2 ** this.view.zoom;
+    const [x, y] = this.view.target;
+    this.setView({ ...this.view, target: [x + right / scale, y - down / scale, 0] });
+  }
+
+  /** Zooms about a pixel of the map, or about its middle. */
+  zoomBy(steps, x = this.parent.clientWidth / 2, y = this.parent.clientHeight / 2) {
+    const before = this.toMap(x, y);
+    this.setView({ ...this.view, zoom: this.view.zoom + steps });
+    const after = this.toMap(x, y);
+    const target = [0, 1].map((i) => this.view.target[i] + before[i] - after[i]);
+    this.setView({ ...this.view, target: [...target, 0] });
+  }
+
+  showAll() {
+    this.flyTo(this.wholeView());
+  }
+
+  showNode(node) {
+    const near = this.wholeView().zoom + 1.5;
+    const target = [points[2 * node], points[2 * node + 1], 0];
+    this.flyTo({ ...this.view, target, zoom: Math.max(this.view.zoom, near) });
+  }
+
+  /** Moves there in a third of a second; at once for people who want no motion. */
+  flyTo(goal) {
+    cancelAnimationFrame(this.flight);
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.setView(goal);
+    const [start, from] = [performance.now(), this.view];
+    const step = (now) => {
+      const t = Math.max(0, Math.min(1, (now - start) / 350));
+      const s = t * t * (3 - 2 * t);
+      const mix = (a, b) => a + (b - a) * s;
+      this.setView({
+        ...goal,
+        zoom: mix(from.zoom, goal.zoom),
+        target: [0, 1].map((i) => mix(from.target[i], goal.target[i])).concat(0),
+      });
+      if (t < 1) this.flight = requestAnimationFrame(step);
+    };
+    this.flight = requestAnimationFrame(step);
+  }
+}

@@ -1,0 +1,271 @@
+"""The explorer's page in a real Chromium: it draws, and every control does what it says."""
+
+import shutil
+import time
+from io import BytesIO
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from matplotlib.image import imread
+
+from graphgate import Graph
+from graphgate.explorer.content import from_embedding
+from graphgate.explorer.page import write_page
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+)
+EVIL = "<img src=x onerror='document.title=\"hacked\"'></script><script>document.title='hacked'"
+# Far enough apart that each can be pointed at, and none under the zoom buttons.
+POINTS = np.array([[0, 2], [1, 2], [2, 2], [0.5, 0], [1, 0], [2, 0]], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    ids = ["zero", "one", "two", f"three {EVIL}", "four", "five"]
+    alpha = np.zeros((6, 6))
+    for u, v, there, back in [(0, 1, 0.7, 0.5), (0, 2, 0.1, 0.3), (1, 4, 0.4, 0.4), (4, 5, 0.2, 0)]:
+        alpha[u, v], alpha[v, u] = there, back
+    graph = Graph.from_edges(
+        np.eye(6),
+        [(ids[u], ids[v]) for u, v in [(0, 1), (0, 2), (1, 4), (4, 5)]],
+        ids=ids,
+        labels=["red", "red", "blue", "blue", EVIL, None],
+    )
+    z = np.array([[1, 0], [1, 0.1], [1, 0.5], [0, 1], [0.1, 1], [-1, 0]])
+    content = from_embedding(
+        graph,
+        z,
+        sp.csr_array(alpha),
+        title=f"Six {EVIL}",
+        points=POINTS,
+        columns={f"note {EVIL}": [EVIL, "b", "c", "d", "e", "f"], "year": np.arange(6) + 0.5},
+    )
+    path = tmp_path_factory.mktemp("explorer") / "page.html"
+    write_page(path, content)
+    return path
+
+
+class Seen:
+    """A tab, and everything that went wrong or out in it."""
+
+    def __init__(self, browser, path, **settings):
+        settings.setdefault("viewport", {"width": 1000, "height": 700})
+        self.context = browser.new_context(reduced_motion="reduce", **settings)
+        self.tab = self.context.new_page()
+        self.errors, self.requests = [], []
+        self.tab.on("console", self._console)
+        self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.goto(path.as_uri())
+
+    def _console(self, message):
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def until(self, expression, seconds=30.0):
+        """Waits until an expression is true; the page's policy forbids playwright's own way."""
+        end = time.monotonic() + seconds
+        while not self.tab.evaluate(expression):
+            assert time.monotonic() < end, f"never true: {expression}"
+            self.tab.wait_for_timeout(30)
+
+    def at(self, node):
+        return self.tab.evaluate(f"map.toPixels({node})")
+
+    def listed(self, name):
+        return self.tab.locator(f"#{name} .name").all_inner_texts()
+
+
+@pytest.fixture
+def seen(browser, page_file):
+    made = Seen(browser, page_file)
+    made.until("map && map.frames > 0")
+    yield made
+    assert made.errors == []
+    assert made.requests == [page_file.as_uri()]
+    assert made.tab.title().startswith("Six <img")
+    assert made.tab.locator("img").count() == 0
+    made.context.close()
+
+
+def test_it_draws_the_nodes_in_their_colors(seen):
+    seen.tab.wait_for_timeout(300)
+    picture = imread(BytesIO(seen.tab.locator("#map").screenshot()))
+    for node in (0, 5):
+        x, y = (round(at) for at in seen.at(node))
+        expected = np.array(seen.tab.evaluate(f"colorOf({node})")) / 255
+        np.testing.assert_allclose(picture[y, x, :3], expected, atol=0.12)
+    assert seen.tab.inner_text("#counts") == "6 nodes, 4 edges"
+
+
+def test_searching_flies_to_a_node(seen):
+    seen.tab.fill("#search", "FO")
+    assert seen.tab.locator("#matches li").all_inner_texts() == ["four"]
+    seen.tab.keyboard.press("Enter")
+    assert seen.tab.inner_text("#selected-id") == "four"
+    assert seen.tab.evaluate("map.view.target.slice(0, 2)") == pytest.approx([500, 0], abs=0.1)
+    seen.tab.fill("#search", "nobody")
+    assert seen.tab.inner_text("#status") == "No node has such an id."
+    seen.tab.fill("#search", "e")
+    seen.tab.keyboard.press("ArrowDown")
+    seen.tab.keyboard.press("ArrowDown")
+    assert seen.tab.get_attribute("#search", "aria-activedescendant") == "match-1"
+    seen.tab.keyboard.press("Escape")
+    assert seen.tab.is_hidden("#matches")
+    assert seen.tab.inner_text("#selected-id") == "four"
+
+
+def test_hovering_tells_about_a_node_as_text(seen):
+    seen.tab.mouse.move(*seen.at(3))
+    card = seen.tab.inner_text("#card")
+    assert card.startswith(f"three {EVIL}")
+    assert "blue" in card
+    seen.until("map.focus.on")
+    seen.tab.mouse.move(5, 5)
+    assert seen.tab.is_hidden("#card")
+    seen.until("!map.focus.on")
+
+
+def test_clicking_lists_neighbors_by_attention_and_nearest_nodes(seen):
+    seen.tab.mouse.click(*seen.at(0))
+    assert seen.tab.inner_text("#selected-id") == "zero"
+    assert EVIL in seen.tab.inner_text("#attributes")
+    assert seen.listed("neighbors") == ["one · red", "two · blue"]
+    assert seen.tab.locator("#neighbors .value").all_inner_texts() == ["0.700", "0.100"]
+    assert seen.listed("nearest")[:2] == ["one · red", "two · blue"]
+    assert seen.tab.evaluate("map.focus.lines.length") == 2
+    seen.tab.click("#neighbors button >> nth=1")
+    assert seen.tab.inner_text("#selected-id") == "two"
+    assert seen.listed("neighbors") == ["zero · red"]
+    seen.tab.keyboard.press("Escape")
+    assert seen.tab.is_hidden("#selected")
+    assert seen.tab.evaluate("state.selected") == -1
+
+
+def test_a_direction_without_attention_is_no_neighbor(seen):
+    seen.tab.evaluate("select(5)")
+    assert seen.listed("neighbors") == []
+    seen.tab.evaluate("select(4)")
+    assert seen.listed("neighbors") == ["one · red", "five"]
+
+
+def test_the_threshold_hides_weak_edges(seen):
+    assert seen.tab.inner_text("#edge-count") == "4 of 4 shown"
+    seen.tab.evaluate(
+        "() => { $('threshold').value = 50; $('threshold').dispatchEvent(new Event('input')); }"
+    )
+    assert seen.tab.inner_text("#edge-count") == "2 of 4 shown"
+    assert seen.tab.inner_text("#threshold-value") == "0.400"
+    assert seen.tab.evaluate("map.lines.count") == 2
+    seen.tab.uncheck("#show-edges")
+    assert seen.tab.inner_text("#edge-count") == "0 of 4 shown"
+
+
+def test_the_legend_hides_classes(seen):
+    legend = seen.tab.locator("#legend label")
+    texts = [" ".join(text.split()) for text in legend.all_inner_texts()]
+    assert {"red 2", "blue 2", "none 1"} < set(texts)
+    red = seen.tab.locator("#legend label", has_text="red").locator("input")
+    red.uncheck()
+    assert seen.tab.evaluate("map.dots.colors[3]") == 0
+    assert seen.tab.inner_text("#edge-count") == "1 of 4 shown"
+    seen.tab.mouse.click(*seen.at(0))
+    assert seen.tab.is_hidden("#selected")  # what is hidden cannot be clicked
+    seen.tab.click("#show-all")
+    assert seen.tab.inner_text("#edge-count") == "4 of 4 shown"
+    seen.tab.click("#hide-all")
+    assert seen.tab.inner_text("#edge-count") == "0 of 4 shown"
+
+
+def test_coloring_by_a_number(seen):
+    seen.tab.select_option("#color-by", label="year")
+    assert seen.tab.inner_text("#scale-low") == "0.5"
+    assert seen.tab.inner_text("#scale-high") == "5.5"
+    assert seen.tab.is_hidden("#legend")
+    assert seen.tab.evaluate("colorOf(0)") == [0, 34, 78]
+    assert seen.tab.evaluate("colorOf(5)") == [254, 232, 56]
+
+
+def test_dragging_and_the_wheel_move_the_map(seen):
+    before = seen.at(0)
+    seen.tab.mouse.move(300, 300)
+    seen.tab.mouse.down()
+    seen.tab.mouse.move(340, 320, steps=4)
+    seen.tab.mouse.up()
+    after = seen.at(0)
+    assert np.subtract(after, before) == pytest.approx([40, 20], abs=0.5)
+    seen.tab.mouse.move(*after)
+    seen.tab.mouse.wheel(0, -200)
+    seen.until("!map.view.whole && map.doublings() > 0.5")
+    assert seen.at(0) == pytest.approx(after, abs=2)  # pointers stand on whole pixels
+    assert seen.tab.is_hidden("#selected")  # a drag is no click
+    seen.until("!map.moving && map.drawn === map.view")
+    assert seen.tab.evaluate("map.deck.getCanvas().style.transform") == ""
+
+
+def test_the_keyboard_reaches_everything(seen):
+    seen.tab.focus("#map")
+    start = seen.tab.evaluate("map.view")
+    for key in ("ArrowRight", "ArrowUp", "+"):
+        seen.tab.keyboard.press(key)
+    moved = seen.tab.evaluate("map.view")
+    assert moved["target"][0] > start["target"][0]
+    assert moved["target"][1] > start["target"][1]
+    assert moved["zoom"] == pytest.approx(start["zoom"] + 0.5)
+    seen.tab.keyboard.press("0")
+    assert seen.tab.evaluate("map.view.zoom") == pytest.approx(start["zoom"])
+    reached = set()
+    for _ in range(25):
+        seen.tab.keyboard.press("Tab")
+        reached.add(seen.tab.evaluate("document.activeElement.id"))
+    assert {"zoom-in", "search", "color-by", "show-edges", "threshold"} <= reached
+    unnamed = "[...document.querySelectorAll('input, select, button')].filter((control) => "
+    unnamed += (
+        "!control.labels?.length && !control.ariaLabel && !control.textContent.trim()).length"
+    )
+    assert seen.tab.evaluate(unnamed) == 0
+
+
+@pytest.mark.parametrize("width", [420, 1600])
+def test_it_fits_narrow_and_wide_windows_in_the_dark(browser, page_file, width):
+    size = {"width": width, "height": 800}
+    made = Seen(browser, page_file, viewport=size, color_scheme="dark")
+    made.until("map && map.frames > 0")
+    assert made.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert made.tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    for name in ("#map", "#panel"):
+        box = made.tab.locator(name).bounding_box()
+        assert box["width"] >= 300
+        assert box["height"] >= 300
+    assert made.errors == []
+    made.context.close()
+
+
+def test_without_webgl_it_says_so_and_lists_still_work(browser, page_file):
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.add_init_script(
+        "const get = HTMLCanvasElement.prototype.getContext;"
+        "HTMLCanvasElement.prototype.getContext = function (kind, ...more) {"
+        " return kind.startsWith('webgl') ? null : get.call(this, kind, ...more); };"
+    )
+    tab.goto(page_file.as_uri())
+    assert "no WebGL" in tab.inner_text("#message")
+    tab.fill("#search", "zero")
+    tab.keyboard.press("Enter")
+    assert tab.locator("#neighbors button").count() == 2
+    context.close()
