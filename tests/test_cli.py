@@ -747,6 +747,7 @@ COMMANDS = [
     ["evaluate"],
     ["reproduce"],
     ["figures"],
+    ["explore"],
     ["demo"],
     ["data"],
     ["data", "list"],
