@@ -2,7 +2,8 @@
 
 Each peer is a process of its own that waits until its turn comes: so neither allocator nor
 threads of one bear on another, and whatever slows the machine for a while slows them all. A turn
-is three epochs in a row, as in training; ratios are of turns in one round.
+is three epochs in a row, as in training, after one that is not timed and fills the caches anew;
+ratios are of turns in one round.
 
     python benchmarks/timing.py cora ours     is such a process: a line in, seconds out.
 """
@@ -103,6 +104,7 @@ def ratios(seconds: Mapping[str, list[float]]) -> dict[str, dict[str, float]]:
 def play(peer: Peer) -> None:
     """In the child: three epochs for every line, and the seconds of one."""
     for _ in sys.stdin:
+        peer.epoch()
         start = time.perf_counter()
         for _ in range(EPOCHS_A_TURN):
             peer.epoch()

@@ -1,4 +1,4 @@
-"""Gradient descent in place, with scratch memory that is made once.
+"""Gradient descent in place.
 
 The same formulas as torch's own; but building one of torch's imports its
 compiler, which takes longer than many a training.
@@ -6,7 +6,6 @@ compiler, which takes longer than many a training.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -31,7 +30,6 @@ class Optimizer:
         for moment in self.moments:
             for name, parameter in self.parameters.items():
                 self.state[f"{moment}.{name}"] = torch.zeros_like(parameter, requires_grad=False)
-        self._scratch = {n: torch.empty_like(p) for n, p in self.parameters.items()}
 
     @torch.no_grad()
     def step(self) -> None:
@@ -52,13 +50,22 @@ class Adam(Optimizer):
     moments: tuple[str, ...] = ("mean", "square")
 
     def update(self, name: str, value: Tensor, gradient: Tensor) -> None:
-        mean, square = self.state[f"mean.{name}"], self.state[f"square.{name}"]
-        mean.lerp_(gradient, 0.1)
-        square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        # Both corrections of the bias go into the step, which saves a pass over the parameters.
-        bias = math.sqrt(1 - 0.999**self.steps)
-        root = torch.sqrt(square, out=self._scratch[name]).add_(1e-8 * bias)
-        value.addcdiv_(mean, root, value=-self.learning_rate * bias / (1 - 0.9**self.steps))
+        # The kernel behind torch's own Adam: one pass over the parameters instead of six.
+        torch._fused_adam_(
+            [value],
+            [gradient],
+            [self.state[f"mean.{name}"]],
+            [self.state[f"square.{name}"]],
+            [],
+            [torch.full((), self.steps, dtype=torch.float32, device=value.device)],
+            lr=self.learning_rate,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
 
 
 @dataclass
@@ -70,7 +77,7 @@ class RMSprop(Optimizer):
     def update(self, name: str, value: Tensor, gradient: Tensor) -> None:
         square = self.state[f"square.{name}"]
         square.mul_(0.99).addcmul_(gradient, gradient, value=0.01)
-        root = torch.sqrt(square, out=self._scratch[name]).add_(1e-8)
+        root = square.sqrt().add_(1e-8)
         value.addcdiv_(gradient, root, value=-self.learning_rate)
 
 

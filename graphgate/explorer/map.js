@@ -237,19 +237,26 @@ class NodeMap {
           id: "nodes", ...DOTS, positions: dots.positions, colors: dots.colors,
           count: N, size, fade: focus.on ? 0.22 : 1,
         }),
-        new deck.LineLayer({
-          id: "focus-edges", data: focus.lines, widthUnits: "pixels",
-          getSourcePosition: (line) => line.from, getTargetPosition: (line) => line.to,
-          getColor: (line) => line.color, getWidth: (line) => line.width,
-        }),
-        new deck.ScatterplotLayer({
-          id: "focus-nodes", data: focus.dots, radiusUnits: "pixels", stroked: true,
-          lineWidthUnits: "pixels", getPosition: (dot) => dot.at, getFillColor: (dot) => dot.color,
-          getRadius: (dot) => (size / 2) * dot.scale + 1.5, getLineColor: (dot) => dot.ring,
-          getLineWidth: (dot) => dot.ringWidth, updateTriggers: { getRadius: size },
-        }),
+        ...(focus.on ? this.focusLayers(size) : []), // not made before they are needed
       ],
     });
+  }
+
+  focusLayers(size) {
+    const { lines, dots } = this.focus;
+    return [
+      new deck.LineLayer({
+        id: "focus-edges", data: lines, widthUnits: "pixels",
+        getSourcePosition: (line) => line.from, getTargetPosition: (line) => line.to,
+        getColor: (line) => line.color, getWidth: (line) => line.width,
+      }),
+      new deck.ScatterplotLayer({
+        id: "focus-nodes", data: dots, radiusUnits: "pixels", stroked: true,
+        lineWidthUnits: "pixels", getPosition: (dot) => dot.at, getFillColor: (dot) => dot.color,
+        getRadius: (dot) => (size / 2) * dot.scale + 1.5, getLineColor: (dot) => dot.ring,
+        getLineWidth: (dot) => dot.ringWidth, updateTriggers: { getRadius: size },
+      }),
+    ];
   }
 
   /** Colours, RGBA a node; transparent nodes are hidden. */
