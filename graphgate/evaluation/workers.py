@@ -22,9 +22,9 @@ from graphgate.errors import InputError
 from graphgate.evaluation.protocol import Run, Task
 from graphgate.progress import progress_bar
 
-# What share of a further core a run makes use of: an estimate. benchmarks/layouts.py shows whether
-# the layout chosen by it is the faster one.
-_THREAD_GAIN = 0.85
+# What share of its cores a run makes use of: on two cores a run on Cora was 1.8 times as fast as on
+# one (benchmarks/layouts.py, which also shows whether the layout chosen by it is the faster one).
+_THREAD_GAIN = 0.9
 
 
 @dataclass(frozen=True)
