@@ -1,4 +1,4 @@
-"""The main job from end to end on carried data: train, evaluate, embed, save, draw."""
+"""The main job from end to end on carried data: train, evaluate, embed, save, draw, look around."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ DEMO_DATASETS = ("cora", "citeseer")
 
 def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[Evaluation | Path]:
     """Yields every evaluation when it is done and every file when it is written."""
-    if find_spec("matplotlib") is None:
-        raise InputError("the picture needs matplotlib: pip install 'graphgate[viz]'")
+    for library in ("matplotlib", "pydeck"):
+        if find_spec(library) is None:
+            raise InputError(f"the pictures need {library}: pip install 'graphgate[viz]'")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -39,7 +40,9 @@ def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[E
 
 
 def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
-    """Embedding, model and picture of one training on the whole graph."""
+    """Embedding, model, picture and page of one training on the whole graph."""
+    from graphgate.explorer.content import from_embedding
+    from graphgate.explorer.page import write_page
     from graphgate.figures.node_map import draw_node_map, project
 
     graph = dataset.graph
@@ -54,9 +57,15 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
     model.save(out / f"{dataset.name}.safetensors")
     yield out / f"{dataset.name}.safetensors"
-    title = f"{dataset.name.capitalize()}: {graph.n_nodes:,} papers, GATE and t-SNE"
-    figure = draw_node_map(project(model.embedding_), graph.labels, graph.classes, title=title)
+    name, points = dataset.name.capitalize(), project(model.embedding_)
+    title = f"{name}: {graph.n_nodes:,} papers, GATE and t-SNE"
+    figure = draw_node_map(points, graph.labels, graph.classes, title=title)
     picture = BytesIO()
     figure.savefig(picture, format="png")
     write_bytes(out / f"{dataset.name}.png", picture.getvalue())
     yield out / f"{dataset.name}.png"
+    page = out / f"{dataset.name}.html"
+    write_page(
+        page, from_embedding(graph, model.embedding_, model.attention_, title=name, points=points)
+    )
+    yield page
