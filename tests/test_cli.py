@@ -765,7 +765,7 @@ def test_every_command_has_an_example(command):
 
 def test_the_list_of_commands_is_complete():
     names = {c.name or c.callback.__name__ for c in cli.app.registered_commands}
-    names |= {c.name or c.callback.__name__ for c in cli.data.registered_commands}
+    names |= {c.name or c.callback.__name__ for c in cli.datasets.data.registered_commands}
     listed = {command[-1] for command in COMMANDS if command}
     assert names == {name.removesuffix("_data") for name in listed} - {"data"}
 

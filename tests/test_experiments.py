@@ -19,6 +19,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphgate import cli
+from graphgate.cli.given import settings_of
 from graphgate.errors import InputError
 from graphgate.evaluation.protocol import Run
 from graphgate.evaluation.splits import random_split
@@ -908,7 +909,7 @@ def test_settings_on_the_command_line(command, module):
     ],
 )
 def test_values_of_settings(text, value):
-    found = cli._settings([f"name={text}"])
+    found = settings_of([f"name={text}"])
     assert found == {"name": value}
     assert type(found["name"]) is type(value)
 

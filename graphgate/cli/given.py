@@ -1,0 +1,88 @@
+"""What a user gave, read: sizes, settings, paths, and the graph that a command is about."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphgate.cli.printing import notes
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    from graphgate.embedder import GATE
+    from graphgate.graph import Graph
+
+
+def distinct(*paths: Path | None) -> None:
+    """Refuse to write over what is read, or one output over another."""
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        if path is not None and seen.setdefault(path.resolve(), path) is not path:
+            raise InputError(f"{path} is named twice; give every input and output its own file")
+
+
+def layer_sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--dims takes whole numbers such as 512,512, got {text!r}") from None
+
+
+def settings_of(given: list[str]) -> dict[str, object]:
+    """NAME=VALUE as TOML reads the value; a word needs no quotes."""
+    import tomllib
+
+    found: dict[str, object] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not (sign and name):
+            raise InputError(f"--set takes NAME=VALUE, got {text!r}")
+        try:
+            found[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = value
+    return found
+
+
+def find_own(methods: list[str]) -> None:
+    """A method of the user's own, module:Class, is looked for in the current folder too."""
+    if any(":" in name for name in methods) and "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def named_graph(
+    dataset: str, edges: Path | None, nodes: Path | None, *, directed: bool = False
+) -> tuple[str, Graph]:
+    """Name and graph: the user's own where its tables are given, else a citation graph."""
+    if (edges is None) != (nodes is None):
+        raise InputError("your own graph needs both: EDGES and --nodes FILE")
+    if edges is not None and nodes is not None:
+        from graphgate.sources.tables import read_graph
+
+        return edges.stem, read_graph(edges, nodes, directed=directed)
+    from graphgate.sources.citation import load_dataset
+
+    return dataset, load_dataset(dataset).graph
+
+
+def embedded_graph(
+    dataset: str, model: Path | None, edges: Path | None, nodes: Path | None
+) -> tuple[str, Graph, GATE]:
+    """Name, graph and model of what is to be shown; where no model is given, one is trained."""
+    from graphgate.embedder import GATE
+
+    gate = None if model is None else GATE.load(model)
+    directed = gate is not None and gate.directed_
+    name, graph = named_graph(dataset, edges, nodes, directed=directed)
+    if gate is None:
+        gate = GATE(random_state=0)
+        if edges is None:
+            from graphgate.experiments.experiment import find_experiment
+
+            experiment = find_experiment("gate", dataset, "transductive")
+            assert experiment is not None
+            gate.set_params(**experiment.settings)
+        with notes():
+            gate.fit(graph)
+    return name, graph, gate

@@ -1,0 +1,97 @@
+"""`graphgate figures` and `explore`: an embedded graph to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphgate.cli.given import embedded_graph
+from graphgate.cli.options import Dataset, Model, OwnEdges, OwnNodes
+from graphgate.cli.program import PICTURES, app
+from graphgate.errors import InputError
+
+
+@app.command(
+    rich_help_panel=PICTURES, epilog="Example: graphgate figures --dataset cora --out figures"
+)
+def figures(
+    edges: OwnEdges = None,
+    nodes: OwnNodes = None,
+    dataset: Dataset = "cora",
+    model: Model = None,
+    results: Annotated[Path, typer.Option(help="Folder in which `reproduce` kept its runs.")] = (
+        Path("results")
+    ),
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
+    formats: Annotated[str, typer.Option(help="png, svg, pdf; separated by commas.")] = "png,svg",
+) -> None:
+    """Draw the paper's figures: ablations, maps of nodes and edges, and the losses.
+
+    The bar charts come from stored runs; the maps from a saved model, or from one that is trained
+    on the spot. Beside them stands what attention tells of classes, in numbers.
+    """
+    from graphgate.evaluation.edge_attention import class_attention, edge_attention
+    from graphgate.evaluation.report import write_json
+    from graphgate.experiments.trial import Results
+    from graphgate.figures.gallery import ablation_figures, graph_figures, write_figures
+    from graphgate.figures.loss_curve import draw_losses
+
+    name, graph, gate = embedded_graph(dataset, model, edges, nodes)
+    made = ablation_figures(Results(results / "runs"))
+    if hasattr(gate, "history_"):
+        losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
+        losses["structure"] = gate.history_["structure"]
+        made[f"{name}-losses"] = draw_losses(losses, title=f"{name}: losses of training")
+    attention = gate.attend(graph).average
+    made |= graph_figures(name, graph, gate.transform(graph), attention)
+    for path in write_figures(made, out, formats.split(",")):
+        typer.echo(f"wrote {path}")
+    told = (
+        None if graph.labels is None else class_attention(edge_attention(attention), graph.labels)
+    )
+    if told is not None:
+        write_json(out / f"{name}-attention.json", told.to_dict())
+        typer.echo(
+            f"edges within a class have {told.raw_ratio:.3f} times the attention of the others; "
+            f"{told.corrected_ratio:.3f} times once degrees are out of it (at most e = 2.718)"
+        )
+
+
+@app.command(
+    rich_help_panel=PICTURES, epilog="Example: graphgate explore --dataset citeseer --out page.html"
+)
+def explore(
+    edges: OwnEdges = None,
+    nodes: OwnNodes = None,
+    dataset: Dataset = "cora",
+    model: Model = None,
+    out: Annotated[Path | None, typer.Option(help="Where the page goes: an .html file.")] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve it to this machine's browsers until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of the server; 0 takes any free one.")] = 0,
+) -> None:
+    """Make a page to look around in an embedded graph: one file, which asks for nothing else."""
+    if out is None and not serve:
+        raise InputError("say where the page goes: --out page.html, or --serve, or both")
+    if out is not None:
+        from graphgate.sources.tables import check_output_path
+
+        check_output_path(out, (".html",))
+    from graphgate.explorer.content import from_embedding
+    from graphgate.explorer.page import make_page
+    from graphgate.explorer.server import PageServer, serve_page
+    from graphgate.files import write_bytes
+
+    name, graph, gate = embedded_graph(dataset, model, edges, nodes)
+    content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=name)
+    page = make_page(content)
+    if out is not None:
+        write_bytes(out, page)
+        typer.echo(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
+    if serve:
+        with PageServer(page, port) as server:
+            typer.echo(f"open {server.url}; Ctrl-C ends it")
+            serve_page(server)

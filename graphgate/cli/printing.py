@@ -1,0 +1,35 @@
+"""How commands print: tables, and warnings of the library as plain lines."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import typer
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*heads, box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*map(Text, row))  # a name in square brackets is no markup
+    # Where nobody's terminal sets a width, lines are as long as they need to be.
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console.print(table)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Warnings of the library as plain lines instead of Python's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if type(warning.message).__name__ in ("ConvergenceWarning", "InputWarning"):
+            typer.echo(f"note: {warning.message}", err=True)
