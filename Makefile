@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format benchmark results docs clean
+.PHONY: demo test check format benchmark results figures docs clean
 
 demo: $(VENV)/.run  ## train on carried data; results go to demo/
 	$(BIN)/graphgate demo --out demo
@@ -25,13 +25,18 @@ benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle m
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
 	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
+	$(BIN)/python benchmarks/explorer.py --json results/benchmarks/explorer.json
 	$(MAKE) docs
 
 results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where nothing is there
 	$(BIN)/graphgate reproduce transductive
 	$(BIN)/graphgate reproduce inductive
 	$(BIN)/graphgate reproduce formulations
+	$(BIN)/graphgate reproduce ablation
 	$(MAKE) docs
+
+figures: $(VENV)/.dev  ## redraws the figures of docs/ from results/ and a training on Cora
+	$(BIN)/graphgate figures --dataset cora --out docs/images/figures --formats png
 
 docs: $(VENV)/.dev  ## rewrites the generated tables in README.md and docs/ from results/
 	$(BIN)/python scripts/render_tables.py

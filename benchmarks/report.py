@@ -18,7 +18,8 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
-    files = {name: folder / f"{name}.json" for name in ("epoch", "growth", "layouts", "commands")}
+    names = ("epoch", "growth", "layouts", "commands", "explorer")
+    files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
 
@@ -35,6 +36,8 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["layouts"] = layouts_table(found["layouts"])
     if "commands" in found:
         made["commands"] = commands_table(found["commands"])
+    if "explorer" in found:
+        made["explorer"] = explorer_table(found["explorer"]["pages"])
     if found:
         made["machine"] = machine_lines(found)
     return made
@@ -138,6 +141,29 @@ def commands_table(commands: Mapping[str, Any]) -> str:
         ["all, against the few", times(transform["ratio"])],
     ]
     return markdown(["", "seconds"], rows)
+
+
+def explorer_table(pages: list[dict[str, Any]]) -> str:
+    """The page of every graph: its size, when it is drawn first, and how it follows the pointer."""
+    rows = [
+        [
+            TITLES.get(page["graph"], "synthetic"),
+            f"{page['nodes']:,}",
+            f"{page['edges']:,}",
+            f"{page['page_megabytes']:.1f}",
+            *(
+                number(page[measure]["median"])
+                for measure in (
+                    "seconds_to_first_drawing",
+                    "frames_a_second_panning",
+                    "frames_a_second_if_all_are_drawn_anew",
+                )
+            ),
+        ]
+        for page in pages
+    ]
+    heads = ["graph", "nodes", "edges", "page, MB", "first drawing, s", "frames a second, panning"]
+    return markdown([*heads, "if every one is drawn anew"], rows)
 
 
 def machine_lines(found: Mapping[str, Any]) -> str:

@@ -717,7 +717,7 @@ def test_the_demo_makes_all_it_promises(run, small_data, two_epochs):
     assert names == sorted(
         f"{name}.{ending}"
         for name in ("cora", "citeseer")
-        for ending in ("json", "parquet", "png", "safetensors")
+        for ending in ("html", "json", "parquet", "png", "safetensors")
     )
     for name in names:
         assert f"wrote made/here/{name}\n" in out
@@ -731,6 +731,7 @@ def test_the_demo_makes_all_it_promises(run, small_data, two_epochs):
     assert results[0]["paper"] == {"mean": 71.8, "std": 0.8}
     assert "83.2 ± 0.6" in out
     assert "82.5 ± 0.5" in out
+    assert "made/here/cora.html or made/here/citeseer.html in a browser" in out.splitlines()[-1]
 
 
 def test_a_demo_without_a_place(refused, small_data):

@@ -22,10 +22,11 @@ def demo(
     from graphgate.sources.citation import load_dataset
 
     sources = [load_dataset(name) for name in DEMO_DATASETS]
-    rows = []
+    rows, pages = [], []
     for step in run_demo(sources, out, runs=runs):
         if isinstance(step, Path):
             typer.echo(f"wrote {step}")
+            pages += [step] if step.suffix == ".html" else []
         else:
             rows.append(report_row(step))
             typer.echo("  ".join(rows[-1][:-2]))
@@ -33,3 +34,4 @@ def demo(
     for source in sources:
         if source.caveat:
             typer.echo(source.caveat)
+    typer.echo(f"open {' or '.join(map(str, pages))} in a browser to look around in the graph")

@@ -39,13 +39,15 @@ def figures(
     from graphgate.figures.loss_curve import draw_losses
 
     name, graph, gate = embedded_graph(dataset, model, edges, nodes)
-    made = ablation_figures(Results(results / "runs"))
-    if hasattr(gate, "history_"):
+    title = _title(name)
+    attention = gate.attend(graph).average
+    drawn = graph_figures(title, graph, gate.transform(graph), attention)
+    if hasattr(gate, "history_"):  # a model from a file has none
         losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
         losses["structure"] = gate.history_["structure"]
-        made[f"{name}-losses"] = draw_losses(losses, title=f"{name}: losses of training")
-    attention = gate.attend(graph).average
-    made |= graph_figures(name, graph, gate.transform(graph), attention)
+        drawn["losses"] = draw_losses(losses, title=f"{title}: losses of training")
+    made = ablation_figures(Results(results / "runs"))
+    made |= {f"{name}-{kind}": figure for kind, figure in drawn.items()}
     for path in write_figures(made, out, formats.split(",")):
         typer.echo(f"wrote {path}")
     told = (
@@ -86,7 +88,7 @@ def explore(
     from graphgate.files import write_bytes
 
     name, graph, gate = embedded_graph(dataset, model, edges, nodes)
-    content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=name)
+    content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=_title(name))
     page = make_page(content)
     if out is not None:
         write_bytes(out, page)
@@ -95,3 +97,7 @@ def explore(
         with PageServer(page, port) as server:
             typer.echo(f"open {server.url}; Ctrl-C ends it")
             serve_page(server)
+
+
+def _title(name: str) -> str:
+    return name[:1].upper() + name[1:]

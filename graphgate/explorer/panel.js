@@ -33,11 +33,10 @@ function rgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-/** A colour light enough to be seen in the dark. */
+/** A colour light enough to be seen in the dark; in place of a dark one the yellow too light on white. */
 function onPaper(color) {
   const lightness = 0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2];
-  if (!dark.matches || lightness > 85) return color;
-  return color.map((part) => Math.round(part + (255 - part) * (lightness < 20 ? 0.9 : 0.4)));
+  return !dark.matches || lightness > 85 ? color : [240, 228, 66];
 }
 
 /** The colour of a category; past the list the same ones come lighter, then darker. */
@@ -132,6 +131,7 @@ function paintFocus() {
   const ink = dark.matches ? [240, 240, 240] : [20, 24, 28];
   const neighbors = neighborsOf(node).filter((each) => !isHidden(each.node)).slice(0, 2000);
   const most = neighbors[0]?.value || 1;
+  const widest = Math.max(0.5, Math.min(4, 40 / neighbors.length)); // a hub would be one blot
   const dot = (at, scale, ring, ringWidth) => ({
     at: place(at), color: [...colorOf(at), 255], scale, ring: [...ring, 255], ringWidth,
   });
@@ -139,7 +139,7 @@ function paintFocus() {
   const accent = rgb(dark.matches ? "#6CC0F5" : "#0072B2");
   map.setFocus({
     lines: neighbors.map(({ node: other, value }) => ({
-      from: place(node), to: place(other), color: [...ink, 200], width: 1 + (4 * value) / most,
+      from: place(node), to: place(other), color: [...ink, 200], width: 1 + (widest * value) / most,
     })),
     dots: [
       ...neighbors.map((each) => dot(each.node, 1.1, dark.matches ? [20, 23, 27] : [251, 251, 250], 1)),
@@ -282,6 +282,7 @@ function showSelected() {
   $("attributes").replaceChildren(...attributeList(node, 40));
   const neighbors = neighborsOf(node);
   const most = neighbors[0]?.value || 1;
+  const widest = Math.max(0.5, Math.min(4, 40 / neighbors.length)); // a hub would be one blot
   $("neighbors-title").textContent = `Attends to ${count(neighbors.length, "neighbour")}, most first`;
   const items = neighbors.slice(0, LISTED).map((each) => nodeButton(each, each.value / most));
   if (neighbors.length > LISTED) {

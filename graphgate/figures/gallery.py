@@ -48,17 +48,17 @@ def ablation_figures(results: Results) -> dict[str, Figure]:
 
 
 def graph_figures(
-    name: str, graph: Graph, embedding: np.ndarray, attention: sp.csr_array
+    title: str, graph: Graph, embedding: np.ndarray, attention: sp.csr_array
 ) -> dict[str, Figure]:
     """The maps of a graph's nodes and edges, from its embedding and its averaged attention."""
     points = project(embedding)
-    title = f"{name}: {graph.n_nodes:,} nodes, GATE and t-SNE"
     edges = edge_attention(attention)
-    edge_title = f"{name}: {len(edges.edges):,} edges, thickness by attention"
     labels, classes = graph.labels, graph.classes
+    node_title = f"{title}: {graph.n_nodes:,} nodes, GATE and t-SNE"
+    edge_title = f"{title}: {len(edges.edges):,} edges, thickness by attention"
     return {
-        f"{name}-nodes": draw_node_map(points, labels, classes, title=title),
-        f"{name}-edges": draw_edge_map(points, edges, labels, classes, title=edge_title),
+        "nodes": draw_node_map(points, labels, classes, title=node_title),
+        "edges": draw_edge_map(points, edges, labels, classes, title=edge_title),
     }
 
 

@@ -1,0 +1,49 @@
+"""Pictures of the explorer's page for README.md and docs/, of the Cora that comes with the package.
+
+    python scripts/screenshots.py        needs chromium on the path
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+# name, size, colours, and the id of the node that is clicked
+SHOTS = (
+    ("explorer", (1280, 800), "light", None),
+    ("explorer-node", (1280, 800), "dark", "77758"),
+)
+
+
+def main() -> None:
+    if (chromium := shutil.which("chromium")) is None:
+        sys.exit("this needs chromium on the path")
+    carried = {name: value for name, value in os.environ.items() if name != "GRAPHGATE_DATA"}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = Path(folder) / "cora.html"
+        command = [sys.executable, "-m", "graphgate", "explore", "--dataset", "cora", "--out", page]
+        subprocess.run(command, check=True, env=carried)
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        for name, (width, height), scheme, node in SHOTS:
+            tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+            tab.goto(page.as_uri())
+            tab.wait_for_function("typeof map !== 'undefined' && map && map.frames > 0")
+            if node is not None:
+                tab.fill("#search", node)
+                tab.keyboard.press("Enter")
+            tab.wait_for_timeout(2000)  # the flight to a node, and the last drawing
+            tab.screenshot(path=IMAGES / f"{name}.png")
+            print(f"drawn: {name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
