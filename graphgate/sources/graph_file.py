@@ -1,0 +1,110 @@
+"""Files that hold a whole graph, told apart by their endings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from graphgate.errors import InputError
+from graphgate.exchange.network import Network, warn_of_merged_edges
+from graphgate.graph import Graph
+from graphgate.sources.content import file_ending
+from graphgate.sources.matrix_file import MATRIX_ENDINGS, read_adjacency, read_matrix
+from graphgate.sources.network_file import NETWORK_ENDINGS, read_network_file
+from graphgate.sources.pajek_file import read_pajek
+from graphgate.sources.plain_list import read_adjacency_list, read_edge_list
+
+StrPath = str | os.PathLike[str]
+
+# Every ending, each of which may be followed by one of content.COMPRESSIONS.
+GRAPH_ENDINGS = {
+    ".npz": "SciPy's sparse adjacency",
+    ".mtx": "Matrix Market",
+    ".graphml": "GraphML",
+    ".gml": "GML",
+    ".gexf": "GEXF",
+    ".net": "Pajek",
+    ".pajek": "Pajek",
+    ".edgelist": "edge list",
+    ".edges": "edge list",
+    ".txt": "edge list",
+    ".adjlist": "adjacency list",
+}
+
+
+def is_graph_file(path: StrPath) -> bool:
+    """Whether the ending is that of a file which holds a whole graph."""
+    return file_ending(path)[0] in GRAPH_ENDINGS
+
+
+def read_graph_file(
+    path: StrPath,
+    nodes: StrPath | None = None,
+    *,
+    directed: bool | None = None,
+    attributes: Iterable[str] | str | None = None,
+    label: str | None = None,
+    weight: str | None = "weight",
+) -> Graph:
+    """The graph in a file of one of `GRAPH_ENDINGS`.
+
+    Parameters
+    ----------
+    path : the file; an adjacency, or nodes and edges.
+    nodes : beside an adjacency: a file of one of `MATRIX_ENDINGS` with the features, row by row.
+        Without one the features are those of the structure.
+    directed : None is as the file says: a matrix that is not symmetric is directed, edge lists and
+        adjacency lists, which do not say, are undirected.
+    attributes, label : names of node attributes; None takes all for attributes, and no label.
+    weight : the edge attribute with the weights, None if there are none; of GraphML and GML, the
+        other formats have one place for them.
+    """
+    ending, _ = file_ending(path)
+    if ending in (".npz", ".mtx"):
+        if label is not None or attributes not in (None, [], ()):
+            raise InputError(f"{path} is a matrix, which has neither labels nor names of attributes")
+        adjacency, way = read_adjacency(path, directed)
+        x = None if nodes is None else read_matrix(nodes)
+        if x is not None and x.shape[0] != adjacency.shape[0]:
+            raise InputError(
+                f"{nodes} has {x.shape[0]:,} rows, but {path} has {adjacency.shape[0]:,} nodes; "
+                "give one row of features a node"
+            )
+        return _named(path, lambda: Graph(x, adjacency, directed=way))
+    if nodes is not None:
+        raise InputError(f"{path} names its nodes itself, so {nodes} cannot be their features")
+    network = read_network(path, directed=directed, weight=weight, keep_label=label == "label")
+    warn_of_merged_edges(network)
+    return _named(path, lambda: network.graph(attributes=attributes, label=label))
+
+
+def read_network(
+    path: StrPath,
+    *,
+    directed: bool | None = None,
+    weight: str | None = "weight",
+    keep_label: bool = False,
+) -> Network:
+    """Names, edges and columns of a file that names its nodes, to be joined with others."""
+    ending, _ = file_ending(path)
+    if ending in NETWORK_ENDINGS:
+        network = read_network_file(path, weight, keep_label)
+        return network if directed is None else replace(network, directed=directed)
+    if ending in (".net", ".pajek"):
+        return read_pajek(path, directed)
+    if ending == ".adjlist":
+        return read_adjacency_list(path, bool(directed))
+    if GRAPH_ENDINGS.get(ending) == "edge list":
+        return read_edge_list(path, bool(directed))
+    raise InputError(
+        f"{path} must end in one of {', '.join(GRAPH_ENDINGS)}; that names its format"
+    )
+
+
+def _named(path: StrPath, make: Callable[[], Graph]) -> Graph:
+    """Refusals of a graph name the file it comes from."""
+    try:
+        return make()
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
