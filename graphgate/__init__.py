@@ -2,8 +2,10 @@
 
 The modules in the order in which a graph passes through them; each imports only those before it:
 
-    errors, versions, progress, files   what every room uses
-    intake, edges, locality, graph      what a user hands in -> Graph, checked once
+    errors, versions, progress, files, fields   what every room uses
+    intake, edges, locality             what a user hands in, checked once
+    attributes, rules, encoding         what is known of the nodes -> features
+    graph                               features and edges -> Graph
     sources                             files and tables -> Graph
     sparse, features                    products with fixed patterns and with X
     attention, model, losses            the method as the paper writes it
@@ -25,8 +27,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphgate.attributes import Attributes
     from graphgate.embedder import GATE, Attention
-    from graphgate.errors import DivergenceError, InputError
+    from graphgate.encoding import Encoding
+    from graphgate.errors import DivergenceError, InputError, InputWarning
     from graphgate.graph import Graph
     from graphgate.sources.citation import load_dataset
     from graphgate.sources.tables import read_graph, write_embedding
@@ -36,10 +40,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "GATE": "embedder",
     "Attention": "embedder",
+    "Attributes": "attributes",
     "DivergenceError": "errors",
+    "Encoding": "encoding",
     "Graph": "graph",
     "History": "training",
     "InputError": "errors",
+    "InputWarning": "errors",
     "load_dataset": "sources.citation",
     "read_graph": "sources.tables",
     "write_embedding": "sources.tables",
@@ -48,10 +55,13 @@ _HOMES = {
 __all__ = [
     "GATE",
     "Attention",
+    "Attributes",
     "DivergenceError",
+    "Encoding",
     "Graph",
     "History",
     "InputError",
+    "InputWarning",
     "load_dataset",
     "read_graph",
     "write_embedding",

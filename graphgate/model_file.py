@@ -8,8 +8,9 @@ from typing import Any
 
 from graphgate.arguments import DTYPES
 from graphgate.errors import InputError
+from graphgate.fields import Schema, check_fields
 from graphgate.model import Architecture, GATEModel, parameter_shapes
-from graphgate.tensor_file import Schema, check_fields, check_tensors, read_tensors, write_tensors
+from graphgate.tensor_file import check_tensors, read_tensors, write_tensors
 from graphgate.versions import versions
 
 _HEADER: Schema = {
