@@ -6,6 +6,7 @@ The modules in the order in which a graph passes through them; each imports only
     intake, edges, locality             what a user hands in, checked once
     attributes, rules, encoding         what is known of the nodes -> features
     graph                               features and edges -> Graph
+    exchange                            NetworkX, PyTorch Geometric <-> Graph
     sources                             files and tables -> Graph
     sparse, features                    products with fixed patterns and with X
     attention, model, losses            the method as the paper writes it
@@ -14,6 +15,7 @@ The modules in the order in which a graph passes through them; each imports only
     tensor_file, model_file             weights in files
     optimizers, training                the loop
     embedder                            GATE: what users hold
+    omics                               GATE on an AnnData
     baselines                           the methods that the paper compares it with
     evaluation                          probe, settings, runs and seeds
     experiments                         the paper's tables as data, and the runner that resumes
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
     from graphgate.embedder import GATE, Attention
     from graphgate.encoding import Encoding
     from graphgate.errors import DivergenceError, InputError, InputWarning
+    from graphgate.exchange.with_networkx import graph_from_networkx, to_networkx
+    from graphgate.exchange.with_pyg import graph_from_pyg, to_pyg
     from graphgate.graph import Graph
+    from graphgate.omics.domains import cluster_domains
+    from graphgate.omics.embedding import embed_anndata, transform_anndata
     from graphgate.sources.citation import load_dataset
     from graphgate.sources.tables import read_graph, write_embedding
     from graphgate.training import History
@@ -47,8 +53,15 @@ _HOMES = {
     "History": "training",
     "InputError": "errors",
     "InputWarning": "errors",
+    "cluster_domains": "omics.domains",
+    "embed_anndata": "omics.embedding",
+    "graph_from_networkx": "exchange.with_networkx",
+    "graph_from_pyg": "exchange.with_pyg",
     "load_dataset": "sources.citation",
     "read_graph": "sources.tables",
+    "to_networkx": "exchange.with_networkx",
+    "to_pyg": "exchange.with_pyg",
+    "transform_anndata": "omics.embedding",
     "write_embedding": "sources.tables",
 }
 
@@ -62,8 +75,15 @@ __all__ = [
     "History",
     "InputError",
     "InputWarning",
+    "cluster_domains",
+    "embed_anndata",
+    "graph_from_networkx",
+    "graph_from_pyg",
     "load_dataset",
     "read_graph",
+    "to_networkx",
+    "to_pyg",
+    "transform_anndata",
     "write_embedding",
 ]
 

@@ -82,6 +82,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     history_ : `History`, the losses of every epoch and why training stopped.
     model_ : the network, `GATEModel`.
     seed_ : the seed that was used.
+    notes_ : what the maker of the graph wants to find again with the model; saved with it.
     n_features_in_ : F.
 
     Examples
@@ -158,6 +159,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             show_progress=self.progress,
         )
         self.model_, self.history_, self.seed_ = model, history, seed
+        self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
         self.directed_, self.weighted_ = graph.directed, graph.weighted
         self._training = {
@@ -322,6 +324,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 directed=self.directed_,
                 weighted=self.weighted_,
                 training=self._training,
+                notes=self.notes_,
             ),
         )
 
@@ -338,6 +341,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         gate.model_ = saved.model.to(arguments.device(device))
         gate._encoder = _encoder(gate.model_)
         gate._training = saved.training
+        gate.notes_ = saved.notes
         gate.seed_ = saved.training["random_state"]
         gate.directed_, gate.weighted_ = saved.directed, saved.weighted
         gate.n_features_in_ = n_features

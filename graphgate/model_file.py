@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ _HEADER: Schema = {
     "directed": bool,
     "weighted": bool,
     "training": dict,
+    "notes": dict,
     "versions": dict,
 }
 _ARCHITECTURE: Schema = {
@@ -49,6 +50,7 @@ class SavedModel:
     feature_names : of the graph it was trained on, if that had them.
     directed, weighted : of that graph, too.
     training : how it was trained, `TRAINING_FIELDS`; for the record, `transform` needs none of it.
+    notes : what the maker of its graph wants to find again with it, as plain JSON.
     """
 
     model: GATEModel
@@ -56,6 +58,7 @@ class SavedModel:
     directed: bool
     weighted: bool
     training: dict[str, Any]
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def dtype(self) -> str:
@@ -70,6 +73,7 @@ def save_model(path: Path | str, saved: SavedModel) -> None:
         "directed": saved.directed,
         "weighted": saved.weighted,
         "training": saved.training,
+        "notes": saved.notes,
         "versions": versions(),
     }
     write_tensors(path, "model", header, saved.model.state_dict())
@@ -109,4 +113,5 @@ def load_model(path: Path | str) -> SavedModel:
         header["directed"],
         header["weighted"],
         header["training"],
+        header["notes"],
     )

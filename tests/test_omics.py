@@ -205,7 +205,7 @@ def test_a_sparse_tissue_stays_sparse(monkeypatch):
         transform_anndata(gate, spots)
     assert watch.seen >= 3000 * 16  # it saw the weights
     assert sp.issparse(spots.X)
-    assert (spots.X != before).nnz == 0
+    assert (before != spots.X).nnz == 0
     with pytest.raises(AssertionError), NothingOfShape(400 * 3000 // 4):
         gate.reconstruct(graph_of(spots))
 
@@ -234,7 +234,9 @@ def test_genes_are_matched_by_name(tissue):
     with pytest.raises(InputError, match=r"of the model's 20 genes, but the AnnData has 21"):
         transform_anndata(gate, wider, denoise=True)
     with pytest.raises(InputError, match=r"no gene 'gene3' and 1 more, of 20 that the model"):
-        transform_anndata(gate, tissue[:, [g not in ("gene3", "gene7") for g in tissue.var_names]].copy())
+        transform_anndata(
+            gate, tissue[:, [g not in ("gene3", "gene7") for g in tissue.var_names]].copy()
+        )
 
 
 def test_a_model_in_a_file_knows_its_neighbours(tissue, tmp_path):
@@ -248,7 +250,9 @@ def test_a_model_in_a_file_knows_its_neighbours(tissue, tmp_path):
     whole = transform_anndata(loaded, tissue, slices=None)
     assert not np.allclose(whole, expected, atol=1e-6)
     tissue.obs["section"] = tissue.obs.pop("slice")
-    with pytest.raises(InputError, match=r"obs has no column 'slice' .* its columns are 'layer', 's"):
+    with pytest.raises(
+        InputError, match=r"obs has no column 'slice' .* its columns are 'layer', 's"
+    ):
         transform_anndata(loaded, tissue)
     assert np.allclose(transform_anndata(loaded, tissue, slices="section"), expected, atol=1e-6)
 
@@ -356,7 +360,9 @@ def distances(adata):
 def test_refusals_are_one_sentence_and_write_nothing(tissue, change, arguments, message):
     if change is not None:
         change(tissue)
-    before = {part: list(getattr(tissue, part).keys()) for part in ("obsm", "obsp", "layers", "uns")}
+    before = {
+        part: list(getattr(tissue, part).keys()) for part in ("obsm", "obsp", "layers", "uns")
+    }
     with pytest.raises(InputError, match=message) as caught:
         embed_anndata(tissue, **QUICK | arguments)
     assert "\n" not in str(caught.value)

@@ -31,7 +31,7 @@ def graph_from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None 
     if not n:
         raise InputError("the Data has no nodes; a graph needs at least one")
     edges, weights = _edges(data, n, weight)
-    ids = data["ids"] if "ids" in data else range(n)
+    ids = getattr(data, "ids", range(n))
     network = Network(ids, edges, weights, directed=not _is_symmetric(edges, weights, n))
     warn_of_merged_edges(_one_way(network))
     known = named(ids)
@@ -45,7 +45,7 @@ def graph_from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None 
         labels=_labels(data, n),
         splits=_splits(data, n, split),
         directed=network.directed,
-        feature_names=data["feature_names"] if "feature_names" in data else None,
+        feature_names=getattr(data, "feature_names", None),
     )
 
 
@@ -68,8 +68,7 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
     if isinstance(x, np.ndarray):
         fields["x"] = torch.from_numpy(x.copy())
     elif sparse:
-        parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
-        fields["x"] = _csr_tensor(*map(torch.from_numpy, parts), x.shape)
+        fields["x"] = _csr_tensor(x)
     else:
         fields["x"] = torch.from_numpy(x.toarray())
     if graph.weighted:
@@ -84,12 +83,14 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
     return Data(**fields)
 
 
-def _csr_tensor(indptr: Any, indices: Any, values: Any, shape: tuple[int, int]) -> Any:
+def _csr_tensor(x: sp.csr_array) -> Any:
     import torch
 
+    parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
+    indptr, indices, values = map(torch.from_numpy, parts)
     with warnings.catch_warnings():  # torch calls its CSR tensors a beta as they are made
         warnings.simplefilter("ignore", UserWarning)
-        return torch.sparse_csr_tensor(indptr, indices, values, size=shape)
+        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
 
 
 def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | None]:
@@ -178,7 +179,7 @@ def _labels(data: Any, n: int) -> list[Any] | None:
         )
     values = y.tolist()
     if y.dtype.kind in "iu":
-        classes = data["classes"] if "classes" in data else None
+        classes = getattr(data, "classes", None)
         if classes is not None and max(values) >= len(classes):
             raise InputError(f"y has the class {max(values)}, but classes has {len(classes)}")
         return [None if c < 0 else classes[c] if classes is not None else c for c in values]
@@ -187,9 +188,9 @@ def _labels(data: Any, n: int) -> list[Any] | None:
 
 def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
-    for name in data.keys():  # noqa: SIM118 - a Data does not iterate over its keys
-        if not name.endswith("_mask") or data[name] is None:
-            continue
+    masks = {name for name in data.keys() if name.endswith("_mask")}  # noqa: SIM118 - no mapping
+    usual = [name for name in ("train_mask", "val_mask", "test_mask") if name in masks]
+    for name in [*usual, *sorted(masks.difference(usual))]:
         mask = _array(data[name])
         if mask.dtype != bool:
             continue

@@ -37,7 +37,9 @@ def cluster_domains(
         raise InputError(f"obsm has no {key!r}; make it with embed_anndata(adata) first")
     embedding = np.asarray(adata.obsm[key], dtype=np.float64)
     if k > len(embedding):
-        raise InputError(f"{k:,} domains of {len(embedding):,} cells are asked for; use a smaller k")
+        raise InputError(
+            f"{k:,} domains of {len(embedding):,} cells are asked for; use a smaller k"
+        )
     seed = arguments.seed(random_state)
     if method == "kmeans":
         found = KMeans(k, n_init=10, random_state=seed).fit_predict(embedding)

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from graphgate.embedder import GATE
 from graphgate.errors import InputError
+from graphgate.fields import Schema, check_fields
 from graphgate.graph import Graph
 from graphgate.omics.tissue import SPATIAL, Neighborhood, check_adata, tissue_graph
-from graphgate.tensor_file import Schema, check_fields
 from graphgate.versions import versions
 
 ATTENTION, RECORD, DENOISED = "gate_attention", "gate", "gate"
@@ -47,8 +47,8 @@ def embed_anndata(
     dims : the size of each layer of the encoder; the last is the embedding's.
     neighbors : "spatial", by the places in obsm["spatial"], or a key of obsp. An obsp that is not
         symmetric makes the graph directed: a cell attends over those in its row.
-    radius, k : neighbours by place are all cells within `radius`, or the `k` nearest and those whose
-        nearest a cell is among; if neither is given, k = 6.
+    radius, k : neighbours by place are all cells within `radius`, or the `k` nearest and those
+        whose nearest a cell is among; if neither is given, k = 6.
     slices : a column of obs. Cells of different slices are no neighbours, whatever their places.
     layer : the layer with the features; None is X.
     key : where in obsm the embedding goes.

@@ -101,7 +101,9 @@ def check_adata(adata: Any) -> None:
 
 def _expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Features:
     if layer is not None and layer not in adata.layers:
-        raise InputError(f"the AnnData has no layer {layer!r}; its layers are {_keys(adata.layers)}")
+        raise InputError(
+            f"the AnnData has no layer {layer!r}; its layers are {_keys(adata.layers)}"
+        )
     what = "X" if layer is None else f"layers[{layer!r}]"
     x = adata.X if layer is None else adata.layers[layer]
     if x is None:

@@ -10,7 +10,7 @@ from graphgate.errors import InputError
 from graphgate.exchange.network import Network, warn_of_merged_edges
 from graphgate.graph import Graph
 from graphgate.sources.content import file_ending
-from graphgate.sources.matrix_file import MATRIX_ENDINGS, read_adjacency, read_matrix
+from graphgate.sources.matrix_file import read_adjacency, read_matrix
 from graphgate.sources.network_file import NETWORK_ENDINGS, read_network_file
 from graphgate.sources.pajek_file import read_pajek
 from graphgate.sources.plain_list import read_adjacency_list, read_edge_list
@@ -63,7 +63,9 @@ def read_graph_file(
     ending, _ = file_ending(path)
     if ending in (".npz", ".mtx"):
         if label is not None or attributes not in (None, [], ()):
-            raise InputError(f"{path} is a matrix, which has neither labels nor names of attributes")
+            raise InputError(
+                f"{path} is a matrix, which has neither labels nor names of attributes"
+            )
         adjacency, way = read_adjacency(path, directed)
         x = None if nodes is None else read_matrix(nodes)
         if x is not None and x.shape[0] != adjacency.shape[0]:
@@ -97,9 +99,7 @@ def read_network(
         return read_adjacency_list(path, bool(directed))
     if GRAPH_ENDINGS.get(ending) == "edge list":
         return read_edge_list(path, bool(directed))
-    raise InputError(
-        f"{path} must end in one of {', '.join(GRAPH_ENDINGS)}; that names its format"
-    )
+    raise InputError(f"{path} must end in one of {', '.join(GRAPH_ENDINGS)}; that names its format")
 
 
 def _named(path: StrPath, make: Callable[[], Graph]) -> Graph:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -15,19 +14,6 @@ from graphgate.errors import InputError
 from graphgate.sources.content import file_ending, read_bytes
 
 MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
-
-_DAMAGE = (
-    ValueError,
-    TypeError,
-    KeyError,
-    OSError,
-    EOFError,
-    OverflowError,
-    MemoryError,
-    SyntaxError,  # of the header of an .npy file, which is written in Python
-    NotImplementedError,
-    zipfile.BadZipFile,
-)
 
 
 def read_matrix(path: str | os.PathLike[str]) -> np.ndarray | sp.coo_array | sp.csr_array:
@@ -46,7 +32,8 @@ def read_matrix(path: str | os.PathLike[str]) -> np.ndarray | sp.coo_array | sp.
         matrix = readers[ending](content)
     except InputError as error:
         raise InputError(f"{path} {error}") from None
-    except _DAMAGE as error:
+    # On damaged files NumPy, SciPy and their decoders raise errors of every kind.
+    except Exception as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path} is damaged or no {ending} file: {line}") from None
     if matrix.ndim != 2:
@@ -98,7 +85,10 @@ def _npz(content: bytes) -> Any:
                 f"holds {len(names)} arrays ({shown}); save one matrix, by numpy.savez or "
                 "scipy.sparse.save_npz"
             )
-        return archive[names[0]]
+        matrix = archive[names[0]]
+        if not isinstance(matrix, np.ndarray):
+            raise InputError(f"holds {names[0]!r}, which is no array")
+        return matrix
 
 
 def _mtx(content: bytes) -> Any:
@@ -113,4 +103,3 @@ def _mtx(content: bytes) -> Any:
         raise InputError(f"is to hold a matrix of {rows:,} × {columns:,}, which is too large")
     matrix = scipy.io.mmread(io.BytesIO(content))
     return sp.coo_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)
-

@@ -6,7 +6,7 @@ import io
 import os
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from graphgate.errors import InputError
@@ -54,9 +54,7 @@ def read_network_file(
         ids = labels
     if ending in (".gml", ".gexf") and not keep_label:
         columns.pop("label", None)
-    return Network(
-        numbers_or_text(ids), network.edges, network.weights, network.directed, columns
-    )
+    return Network(numbers_or_text(ids), network.edges, network.weights, network.directed, columns)
 
 
 def _graphml(path: Path) -> Any:
@@ -88,10 +86,10 @@ def _harmless_xml(path: Path) -> bytes:
     class Found(Exception):
         pass
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any) -> NoReturn:
         raise InputError(f"{path} declares XML entities, which are not read; save it without them")
 
-    def stop(*_: Any) -> None:
+    def stop(*_: Any) -> NoReturn:
         raise Found
 
     parser = expat.ParserCreate()

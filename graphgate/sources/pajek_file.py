@@ -77,7 +77,11 @@ class _Reader:
             pairs = list(zip(sources.tolist(), targets.tolist(), strict=True))
             weights = upper[sources, targets].tolist()
         elif mixed:
-            both = [at for at, arc in enumerate(self.one_way) if not arc and pairs[at][0] != pairs[at][1]]
+            both = [
+                at
+                for at, arc in enumerate(self.one_way)
+                if not arc and pairs[at][0] != pairs[at][1]
+            ]
             pairs = pairs + [pairs[at][::-1] for at in both]
             weights = weights + [weights[at] for at in both]
         names = [self.labels.get(row) for row in range(self.n)]

@@ -15,7 +15,7 @@ from graphgate.sources.content import read_text
 
 
 def read_edge_list(path: str | os.PathLike[str], directed: bool = False) -> Network:
-    """One edge a line: source, target, and perhaps a weight or {'weight': …}; # starts a comment."""
+    """One edge a line: source, target, perhaps a weight or {'weight': …}; # starts a comment."""
     rows: dict[str, int] = {}
     pairs: list[tuple[int, int]] = []
     weights: list[float] = []
@@ -27,9 +27,7 @@ def read_edge_list(path: str | os.PathLike[str], directed: bool = False) -> Netw
                 f"{path}, line {number}: {line.strip()!r} names one node; an edge list has "
                 "source, target and perhaps a weight on each line"
             )
-        pairs.append(
-            (rows.setdefault(fields[0], len(rows)), rows.setdefault(fields[1], len(rows)))
-        )
+        pairs.append((rows.setdefault(fields[0], len(rows)), rows.setdefault(fields[1], len(rows))))
         weight = _weight(Path(path), number, fields[2]) if len(fields) == 3 else None
         if weight is None:
             unweighted = unweighted or number
