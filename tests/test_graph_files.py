@@ -324,7 +324,7 @@ def small_files() -> dict[str, bytes]:
     files = {}
     for name, write in WRITERS.items():
         file = io.BytesIO()
-        write(nx.create_empty_copy(g) if name == "none" else _plain(g, name), file)
+        write(_plain(g, name), file)
         files[name] = file.getvalue()
     return files
 

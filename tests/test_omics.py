@@ -1,5 +1,8 @@
 """AnnData in, embedding, attention and domains in the same AnnData."""
 
+import re
+from pathlib import Path
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -387,3 +390,21 @@ def test_raw_counts_are_told(tissue):
     tissue.X = sp.csr_matrix(np.random.default_rng(0).poisson(90.0, tissue.shape))
     with pytest.warns(InputWarning, match="seems to hold raw counts"):
         graph_of(tissue)
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_docs_gives_what_they_show(tmp_path, monkeypatch, capsys):
+    page = Path(__file__).parents[1] / "docs" / "anndata.md"
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["python", "text"] * 2
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for (_, code), (_, shown) in zip(blocks[::2], blocks[1::2], strict=True):
+        exec(code, names)
+        printed = capsys.readouterr().out
+        number = r"\d\.\d\d"
+        assert re.sub(number, "", printed) == re.sub(number, "", shown)
+        for seen, told in zip(re.findall(number, printed), re.findall(number, shown), strict=True):
+            assert float(seen) == pytest.approx(float(told), abs=0.05)

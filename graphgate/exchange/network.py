@@ -69,11 +69,14 @@ class Network:
         )
 
     def merged_edges(self) -> int:
-        """How many edges join a pair that an edge before them has joined already."""
-        pairs = self.edges.reshape(-1, 2)
-        if not self.directed:
-            pairs = np.sort(pairs, axis=1)
-        return len(pairs) - len(np.unique(pairs, axis=0))
+        """How many edges lead from u to v as one before them does already.
+
+        The other way round is no repetition: an undirected edge may be given both ways.
+        """
+        source, target = self.edges.reshape(-1, 2).T
+        apart = source != target
+        keys = source[apart] * len(self.ids) + target[apart]
+        return len(keys) - len(np.unique(keys))
 
     def _chosen(self, attributes: Iterable[str] | str | None, taken: set[str | None]) -> list[str]:
         if attributes is None:

@@ -33,7 +33,7 @@ def graph_from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None 
     edges, weights = _edges(data, n, weight)
     ids = getattr(data, "ids", range(n))
     network = Network(ids, edges, weights, directed=not _is_symmetric(edges, weights, n))
-    warn_of_merged_edges(_one_way(network))
+    warn_of_merged_edges(network)
     known = named(ids)
     if len(known) != n:
         raise InputError(f"the Data has {len(known):,} ids for {n:,} nodes; give one a node")
@@ -151,11 +151,6 @@ def _is_symmetric(edges: np.ndarray, weights: np.ndarray | None, n: int) -> bool
     if weights is None:
         adjacency.data[:] = 1
     return bool((adjacency != adjacency.T).nnz == 0)
-
-
-def _one_way(network: Network) -> Network:
-    """As directed, so that the two ways of an undirected edge do not count as parallel."""
-    return Network(network.ids, network.edges, network.weights, directed=True)
 
 
 def _features(x: Any) -> np.ndarray | sp.csr_array:
