@@ -5,7 +5,7 @@ The modules in the order in which a graph passes through them; each imports only
     errors, versions, progress, files, fields   what every room uses
     intake, edges, locality             what a user hands in, checked once
     attributes, rules, encoding         what is known of the nodes -> features
-    graph                               features and edges -> Graph
+    structure, graph                    features and edges -> Graph
     exchange                            NetworkX, PyTorch Geometric <-> Graph
     sources                             files and tables -> Graph
     sparse, features                    products with fixed patterns and with X

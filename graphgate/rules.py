@@ -188,7 +188,8 @@ class CategoryRule(Rule):
 
     def __post_init__(self) -> None:
         plain = all(isinstance(value, (str, bool, int, float)) for value in self.values)
-        if not plain or len(set(self.values)) < len(self.values):
+        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.values)
+        if not finite or len(set(self.values)) < len(self.values):
             raise InputError(f"the categories of {self.name!r} must be distinct plain values")
 
     @classmethod

@@ -116,7 +116,9 @@ def test_labels_splits_and_names_go_along():
 def test_a_name_that_is_taken():
     table = Attributes.from_columns({"label": ["a", "b"]})
     graph = Graph.from_edges(table, [(0, 1)], labels=["x", "y"])
-    with pytest.raises(InputError, match="has an attribute 'label'; name label and split otherwise"):
+    with pytest.raises(
+        InputError, match="has an attribute 'label'; name label and split otherwise"
+    ):
         to_networkx(graph)
     assert to_networkx(graph, label="class").nodes[0] == {"label": "a", "class": "x"}
 

@@ -40,7 +40,9 @@ def random_networkx(seed, *, directed=False, weighted=False):
     ends = [*zip(names, names[1:], strict=False), *rng.choice(names, (6, 2)).tolist()]
     for u, v in ends:
         if u != v and not g.has_edge(u, v):
-            g.add_edge(str(u), str(v), **({"weight": float(rng.integers(2, 9))} if weighted else {}))
+            g.add_edge(
+                str(u), str(v), **({"weight": float(rng.integers(2, 9))} if weighted else {})
+            )
     return g
 
 
@@ -201,7 +203,7 @@ def test_pajek_arcs_edges_and_both(tmp_path):
     arcs = read(tmp_path, "g.net", PAJEK + "*Arcs\n1 2\n", attributes=[])
     assert arcs.directed
     assert arcs.n_edges == 1
-    both = read(tmp_path, "g.net", PAJEK + "*Arcs :1 \"likes\"\n1 2\n*Edges\n3 4\n", attributes=[])
+    both = read(tmp_path, "g.net", PAJEK + '*Arcs :1 "likes"\n1 2\n*Edges\n3 4\n', attributes=[])
     assert both.directed
     expected = [[0, 1, 0, 0], [0] * 4, [0, 0, 0, 1], [0, 0, 1, 0]]
     assert both.adjacency.toarray().tolist() == expected
