@@ -1,5 +1,8 @@
 """PyTorch Geometric's Data in and out."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -98,6 +101,13 @@ def test_direction_is_found_as_pyg_finds_it():
     assert weighted.is_undirected()
 
 
+def test_without_features_they_are_those_of_the_structure():
+    graph = graph_from_pyg(Data(edge_index=PATH, num_nodes=5))
+    assert graph.structural
+    assert graph.n_nodes == 5
+    assert to_pyg(graph).x.shape == (5, graph.n_features)
+
+
 def test_a_sparse_adjacency_is_read_as_pyg_writes_it():
     edges = torch.tensor([[0, 2], [1, 1]])
     adj_t = torch.sparse_coo_tensor(edges.flip(0), torch.ones(2), (3, 3))
@@ -170,3 +180,13 @@ def test_what_is_no_data():
         graph_from_pyg([])
     with pytest.raises(InputError, match="no nodes"):
         graph_from_pyg(Data(x=torch.empty(0, 3), edge_index=torch.empty(2, 0, dtype=torch.long)))
+
+
+def test_the_examples_of_the_docs_print_what_they_show(capsys):
+    page = Path(__file__).parents[1] / "docs" / "libraries.md"
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["python", "text"] * 2
+    names: dict = {}
+    for (_, code), (_, shown) in zip(blocks[::2], blocks[1::2], strict=True):
+        exec(code, names)
+        assert capsys.readouterr().out == shown

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -37,7 +38,7 @@ def random_networkx(seed, *, directed=False, weighted=False):
     names = [f"n{at}" for at in rng.permutation(9)]
     g = kind()
     g.add_nodes_from(names)
-    ends = [*zip(names, names[1:], strict=False), *rng.choice(names, (6, 2)).tolist()]
+    ends = [*pairwise(names), *rng.choice(names, (6, 2)).tolist()]
     for u, v in ends:
         if u != v and not g.has_edge(u, v):
             g.add_edge(
@@ -250,7 +251,8 @@ def test_pajek_files_that_cannot_be_read(tmp_path, text, message):
         read(tmp_path, "g.net", text)
 
 
-GML = 'graph [ directed 1 node [ id 3 label "x" ] node [ id 5 label "{}" ] edge [ source 3 target 5 ] ]'
+GML = """graph [ directed 1 node [ id 3 label "x" ] node [ id 5 label "{}" ]
+edge [ source 3 target 5 ] ]"""
 
 
 def test_gml_is_named_by_its_labels_where_it_can_be(tmp_path):
@@ -302,8 +304,8 @@ def test_files_of_other_kinds(tmp_path):
         read_graph_file(tmp_path / "no.gml")
     with pytest.raises(InputError, match="names its nodes itself"):
         read_graph_file(tmp_path / "g.gml", tmp_path / "x.npy")
+    (tmp_path / "g.txt").write_bytes(b"a \xff\n")
     with pytest.raises(InputError, match="is not text in UTF-8: byte 2 is 0xff"):
-        (tmp_path / "g.txt").write_bytes(b"a \xff\n")
         read_graph_file(tmp_path / "g.txt")
     with pytest.raises(InputError, match="holds a graph without nodes"):
         read(tmp_path, "g.gml", "graph [ ]")

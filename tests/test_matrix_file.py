@@ -159,7 +159,7 @@ def test_matrices_that_are_no_adjacency(tmp_path):
     with pytest.raises(InputError, match=r"a\.mtx: the weight of .* must be positive"):
         read_graph_file(tmp_path / "a.mtx", tmp_path / "x.npy")
     sp.save_npz(tmp_path / "a.npz", sp.eye_array(4))
-    with pytest.raises(InputError, match="has 3 rows, but .* has 4 nodes"):
+    with pytest.raises(InputError, match=r"has 3 rows, but .* has 4 nodes"):
         read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy")
     with pytest.raises(InputError, match="neither labels nor names of attributes"):
         read_graph_file(tmp_path / "a.npz", label="y")

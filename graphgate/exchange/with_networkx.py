@@ -82,7 +82,8 @@ def to_networkx(
 
     Attributes are node attributes of their names, absent where missing, and their kinds stand in
     `g.graph["attribute_kinds"]`; features without attributes are one vector a node under
-    `features`, and their names `g.graph["feature_names"]`. Labels, splits and weights stand under
+    `features`, and their names `g.graph["feature_names"]`; structural features are not written, as
+    the edges give them again. Labels, splits and weights stand under
     the names given, where the graph has them.
 
     >>> g = to_networkx(Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]))
@@ -98,9 +99,9 @@ def to_networkx(
         for node, value in zip(ids, values, strict=True):
             if value is not None:
                 g.nodes[node][name] = value
-    if graph.attributes is not None:
+    if graph.attributes is not None and not graph.structural:
         g.graph["attribute_kinds"] = dict(graph.attributes.kinds)
-    elif graph.feature_names is not None:
+    elif graph.attributes is None and graph.feature_names is not None:
         g.graph["feature_names"] = list(graph.feature_names)
     entries = graph.adjacency.tocoo()
     once = slice(None) if graph.directed else entries.row < entries.col
@@ -117,7 +118,9 @@ def to_networkx(
 
 def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
-    if graph.attributes is None:
+    if graph.structural:
+        pass  # the edges and ids say it all
+    elif graph.attributes is None:
         x = graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
         columns[features] = list(x.copy())  # the graph's own rows are read-only
     else:

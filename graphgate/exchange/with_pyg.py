@@ -54,7 +54,8 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
 
     `x` (dense, unless `sparse` and the graph's features are), `edge_index`, `edge_weight` where
     the graph is weighted, `y` (-1 where a node has no label) with `classes`, the splits as masks,
-    `ids` and `feature_names`. An undirected edge stands both ways, as PyG wants it.
+    `ids` and `feature_names`. Attributes are given as they are encoded. An undirected edge stands
+    both ways, as PyG wants it.
     """
     import torch
     from torch_geometric.data import Data
