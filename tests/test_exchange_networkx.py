@@ -1,5 +1,7 @@
 """NetworkX's graphs in and out."""
 
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -121,6 +123,12 @@ def test_a_name_that_is_taken():
     ):
         to_networkx(graph)
     assert to_networkx(graph, label="class").nodes[0] == {"label": "a", "class": "x"}
+
+
+def test_without_networkx(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(InputError, match="needs NetworkX: pip install"):
+        to_networkx(Graph([[1.0]]))
 
 
 # --- what NetworkX's users have ------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """PyTorch Geometric's Data in and out."""
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,12 @@ def test_refusals(fields, message):
     data = Data(**{"x": torch.eye(3), "edge_index": PATH} | fields)
     with pytest.raises(InputError, match=message):
         graph_from_pyg(data)
+
+
+def test_without_pyg(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
+    with pytest.raises(InputError, match="needs PyTorch Geometric: pip install"):
+        to_pyg(Graph([[1.0]]))
 
 
 def test_what_is_no_data():

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import sys
 from itertools import pairwise
 
 import networkx as nx
@@ -91,6 +92,30 @@ def test_attributes_that_networkx_writes(tmp_path, name):
     assert read_graph_file(tmp_path / name, attributes=["size"]).attributes.names == ("size",)
     # Without attributes the features are those of the structure.
     assert read_graph_file(tmp_path / name, attributes=[]).n_features > 0
+
+
+def test_attributes_may_be_left_out_or_be_words(tmp_path):
+    g = nx.path_graph(30)
+    for node in g:
+        g.nodes[node].update(name=f"node {node}", text=f"red w{node}", size=1.0 * node)
+        g.nodes[node]["graphics"] = {"x": 1.0, "y": 2.0}
+    nx.write_gml(g, tmp_path / "g.gml")
+    with pytest.raises(InputError, match=r"g\.gml: .*'name'.*leave it out"):
+        read_graph_file(tmp_path / "g.gml", kinds={"text": "words"})
+    graph = read_graph_file(tmp_path / "g.gml", drop="name", kinds={"text": "words"})
+    assert graph.attributes.kinds == {"text": "words", "size": "number"}
+    assert graph.attributes.column("text").tolist()[3] == {"red": 1, "w3": 1}
+    with pytest.raises(InputError, match="no node has the attribute 'nam'"):
+        read_graph_file(tmp_path / "g.gml", drop="nam")
+
+
+def test_without_networkx(tmp_path, monkeypatch):
+    nx.write_gml(nx.path_graph(3), tmp_path / "g.gml")
+    nx.write_edgelist(nx.path_graph(3), tmp_path / "g.edgelist")
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(InputError, match=r"g\.gml needs NetworkX to be read"):
+        read_graph_file(tmp_path / "g.gml")
+    assert read_graph_file(tmp_path / "g.edgelist").n_edges == 2
 
 
 @pytest.mark.parametrize("name", WRITERS)

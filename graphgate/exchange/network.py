@@ -43,20 +43,27 @@ class Network:
         self,
         *,
         attributes: Iterable[str] | str | None = None,
+        drop: Iterable[str] | str = (),
+        kinds: Mapping[str, str] | None = None,
         label: str | None = None,
         split: str | None = None,
     ) -> Graph:
         """The graph of these; `attributes`, `label` and `split` name columns.
 
-        None for the attributes takes every column that is neither label nor split, none of
-        them ([]) the features of the structure. Where the only attribute is a vector, it is the
+        None for the attributes takes every column that is neither label nor split nor in `drop`,
+        none of them ([]) the features of the structure. `kinds` says what a column is where its
+        values do not. Where the only attribute is a vector, it is the
         features as they are; beside others its entries are attributes `name[0]`, `name[1]`, ….
         """
         if not len(self.ids):
             raise InputError("the graph has no nodes; a graph needs at least one")
-        chosen = self._chosen(attributes, {label, split})
+        left_out = [drop] if isinstance(drop, str) else list(drop)
+        for name in left_out:
+            self._column(name, "attribute")
+        chosen = [name for name in self._chosen(attributes, {label, split}) if name not in left_out]
+        known = {**self.kinds, **(kinds or {})}
         ids = named(self.ids)
-        features, names = self._features(chosen, strict=attributes is not None)
+        features, names = self._features(chosen, known, strict=attributes is not None)
         return Graph.from_edges(
             features,
             ids[self.edges.reshape(-1, 2)],
@@ -97,7 +104,9 @@ class Network:
             raise InputError(f"no node has the {what} {name!r}; the attributes are {there}{more}")
         return self.columns[name]
 
-    def _features(self, chosen: list[str], *, strict: bool) -> tuple[Any, Sequence[str] | None]:
+    def _features(
+        self, chosen: list[str], kinds: Mapping[str, str], *, strict: bool
+    ) -> tuple[Any, Sequence[str] | None]:
         columns: dict[str, Any] = {}
         for name in chosen:
             values = self.columns[name]
@@ -118,8 +127,8 @@ class Network:
                 )
         if not columns:
             return None, None
-        kinds = {name: kind for name, kind in self.kinds.items() if name in columns}
-        return Attributes.from_columns(columns, kinds=kinds), None
+        known = {name: kind for name, kind in kinds.items() if name in columns}
+        return Attributes.from_columns(columns, kinds=known), None
 
     def _matrix(self, name: str, values: list[Any]) -> np.ndarray:
         """(N, F) of vectors of the same length, one a node."""

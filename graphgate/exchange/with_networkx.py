@@ -90,7 +90,10 @@ def to_networkx(
     >>> g.edges
     EdgeView([('p', 'q')])
     """
-    import networkx as nx
+    try:
+        import networkx as nx
+    except ImportError:
+        raise InputError("this needs NetworkX: pip install 'graphgate[graph]'") from None
 
     ids = graph.ids.tolist()
     g = nx.DiGraph() if graph.directed else nx.Graph()

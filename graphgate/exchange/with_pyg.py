@@ -58,7 +58,11 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
     both ways, as PyG wants it.
     """
     import torch
-    from torch_geometric.data import Data
+
+    try:
+        from torch_geometric.data import Data
+    except ImportError:
+        raise InputError("this needs PyTorch Geometric: pip install torch_geometric") from None
 
     entries = graph.adjacency.tocoo()
     x = graph.x

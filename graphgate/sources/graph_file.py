@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from graphgate.errors import InputError
@@ -44,6 +44,8 @@ def read_graph_file(
     *,
     directed: bool | None = None,
     attributes: Iterable[str] | str | None = None,
+    drop: Iterable[str] | str = (),
+    kinds: Mapping[str, str] | None = None,
     label: str | None = None,
     weight: str | None = "weight",
 ) -> Graph:
@@ -56,13 +58,15 @@ def read_graph_file(
         Without one the features are those of the structure.
     directed : None is as the file says: a matrix that is not symmetric is directed, edge lists and
         adjacency lists, which do not say, are undirected.
-    attributes, label : names of node attributes; None takes all for attributes, and no label.
+    attributes, drop, label : names of node attributes to take (None: all), to leave out, and the
+        one that holds the classes.
+    kinds : name -> "number", "boolean", "category" or "words", where the values do not say it.
     weight : the edge attribute with the weights, None if there are none; of GraphML and GML, the
         other formats have one place for them.
     """
     ending, _ = file_ending(path)
     if ending in (".npz", ".mtx"):
-        if label is not None or attributes not in (None, [], ()):
+        if label is not None or attributes not in (None, [], ()) or drop or kinds:
             raise InputError(
                 f"{path} is a matrix, which has neither labels nor names of attributes"
             )
@@ -78,7 +82,9 @@ def read_graph_file(
         raise InputError(f"{path} names its nodes itself, so {nodes} cannot be their features")
     network = read_network(path, directed=directed, weight=weight, keep_label=label == "label")
     warn_of_merged_edges(network)
-    return _named(path, lambda: network.graph(attributes=attributes, label=label))
+    return _named(
+        path, lambda: network.graph(attributes=attributes, drop=drop, kinds=kinds, label=label)
+    )
 
 
 def read_network(

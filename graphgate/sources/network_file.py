@@ -24,7 +24,7 @@ def read_network_file(
 
     The ids of a GML file are its labels where every node has one and they are distinct, as NetworkX
     writes them, and else its numbers. Labels of GML and GEXF are names of nodes, not attributes,
-    unless `keep_label` says that they are wanted as classes.
+    unless `keep_label` says that they are wanted as classes. How nodes are drawn is left out.
     """
     ending, _ = file_ending(path)
     readers = {".graphml": _graphml, ".gml": _gml, ".gexf": _gexf}
@@ -54,6 +54,7 @@ def read_network_file(
         ids = labels
     if ending in (".gml", ".gexf") and not keep_label:
         columns.pop("label", None)
+    columns.pop({".gml": "graphics", ".gexf": "viz"}.get(ending, ""), None)
     return Network(numbers_or_text(ids), network.edges, network.weights, network.directed, columns)
 
 
