@@ -175,9 +175,18 @@ def test_edge_lists(tmp_path):
     assert not graph.weighted
 
 
+def test_a_heading_of_an_edge_list_is_left_out_and_told(tmp_path):
+    with pytest.warns(InputWarning, match=r"line 2: 'from to weight' is taken for a heading"):
+        graph = read(tmp_path, "g.txt", "# all\nfrom to weight\n1 2 0.5\n2 3 1\n")
+    assert graph.ids.tolist() == [1, 2, 3]
+    assert graph.adjacency[0, 1] == 0.5
+    assert read(tmp_path, "g.txt", "from to\nto 2\n2 3\n").n_nodes == 4  # names like others
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("1,2\n", r"parted by commas ends in \.csv"),
         ("a b\nc\n", "line 2: 'c' names one node"),
         ("a b 1\n\nb c\n", "line 3: the edge has no weight, but others have"),
         ("a b x y\n", "line 1: 'x y' after source and target is no weight"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.exchange.network import Network, numbers_or_text
 from graphgate.sources.content import read_text
 
@@ -20,12 +22,13 @@ def read_edge_list(path: str | os.PathLike[str], directed: bool = False) -> Netw
     pairs: list[tuple[int, int]] = []
     weights: list[float] = []
     unweighted = 0  # the line of an edge without a weight, if there is one
-    for number, line in _lines(path):
+    for number, line in _without_heading(path, list(_lines(path))):
         fields = line.split(None, 2)
         if len(fields) < 2:
+            hint = " (a table parted by commas ends in .csv)" if "," in line else ""
             raise InputError(
-                f"{path}, line {number}: {line.strip()!r} names one node; an edge list has "
-                "source, target and perhaps a weight on each line"
+                f"{path}, line {number}: {line.strip()[:40]!r} names one node; an edge list has "
+                f"source, target and perhaps a weight on each line{hint}"
             )
         pairs.append((rows.setdefault(fields[0], len(rows)), rows.setdefault(fields[1], len(rows))))
         weight = _weight(Path(path), number, fields[2]) if len(fields) == 3 else None
@@ -65,6 +68,27 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def _without_heading(
+    path: str | os.PathLike[str], lines: list[tuple[int, str]]
+) -> list[tuple[int, str]]:
+    """The lines without a first one of words, such as "source target", above one of numbers."""
+    if len(lines) < 2:
+        return lines
+    first, second = (line.split()[:2] for _, line in lines[:2])
+    if any(map(_is_whole, first)) or not all(map(_is_whole, second)):
+        return lines
+    warnings.warn(
+        f"{path}, line {lines[0][0]}: {lines[0][1].strip()!r} is taken for a heading, not an edge",
+        InputWarning,
+        stacklevel=4,
+    )
+    return lines[1:]
+
+
+def _is_whole(name: str) -> bool:
+    return re.fullmatch(r"-?\d+", name) is not None
+
+
 def _weight(path: Path, number: int, field: str) -> float | None:
     """The number of a third field; of a mapping its 'weight', if it has one."""
     try:
@@ -74,6 +98,6 @@ def _weight(path: Path, number: int, field: str) -> float | None:
         return float(data["weight"]) if "weight" in data else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(
-            f"{path}, line {number}: {field.strip()!r} after source and target is no weight; "
+            f"{path}, line {number}: {field.strip()[:40]!r} after source and target is no weight; "
             "give a number, or {'weight': number}, or nothing"
         ) from None
