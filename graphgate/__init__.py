@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from graphgate.graph import Graph
     from graphgate.omics.domains import cluster_domains
     from graphgate.omics.embedding import embed_anndata, transform_anndata
+    from graphgate.omics.graphs import graph_from_anndata, to_anndata
     from graphgate.sources.citation import load_dataset
     from graphgate.sources.tables import read_graph, write_embedding
     from graphgate.training import History
@@ -55,10 +56,12 @@ _HOMES = {
     "InputWarning": "errors",
     "cluster_domains": "omics.domains",
     "embed_anndata": "omics.embedding",
+    "graph_from_anndata": "omics.graphs",
     "graph_from_networkx": "exchange.with_networkx",
     "graph_from_pyg": "exchange.with_pyg",
     "load_dataset": "sources.citation",
     "read_graph": "sources.tables",
+    "to_anndata": "omics.graphs",
     "to_networkx": "exchange.with_networkx",
     "to_pyg": "exchange.with_pyg",
     "transform_anndata": "omics.embedding",
@@ -77,10 +80,12 @@ __all__ = [
     "InputWarning",
     "cluster_domains",
     "embed_anndata",
+    "graph_from_anndata",
     "graph_from_networkx",
     "graph_from_pyg",
     "load_dataset",
     "read_graph",
+    "to_anndata",
     "to_networkx",
     "to_pyg",
     "transform_anndata",

@@ -1,6 +1,7 @@
 """AnnData in, embedding, attention and domains in the same AnnData."""
 
 import re
+import sys
 from pathlib import Path
 
 import anndata
@@ -17,9 +18,19 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph, radius_neighbors_graph
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphgate import GATE, InputError, cluster_domains, embed_anndata, transform_anndata
+from graphgate import (
+    GATE,
+    Graph,
+    InputError,
+    cluster_domains,
+    embed_anndata,
+    graph_from_anndata,
+    to_anndata,
+    transform_anndata,
+)
 from graphgate.errors import InputWarning
 from graphgate.omics.tissue import Neighborhood, tissue_graph
+from tests.graphs import graphs
 from tests.tissues import layered_tissue
 
 QUICK = {"dims": (16, 4), "epochs": 5, "random_state": 0, "progress": False}
@@ -390,6 +401,55 @@ def test_raw_counts_are_told(tissue):
     tissue.X = sp.csr_matrix(np.random.default_rng(0).poisson(90.0, tissue.shape))
     with pytest.warns(InputWarning, match="seems to hold raw counts"):
         graph_of(tissue)
+
+
+# --- graphs --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(graphs())
+def test_graphs_there_and_back(graph):
+    adata = to_anndata(graph)
+    back = graph_from_anndata(adata, neighbors="connectivities")
+    assert (graph.adjacency != back.adjacency).nnz == 0
+    assert (back.x != graph.x).sum() == 0
+    assert back.x.dtype == graph.x.dtype
+    assert sp.issparse(back.x) == sp.issparse(graph.x)
+    assert back.directed is ((graph.adjacency != graph.adjacency.T).nnz > 0)
+    assert back.ids.tolist() == [str(node) for node in graph.ids]
+    assert adata.obs["id"].tolist() == graph.ids.tolist()
+
+
+def test_labels_splits_and_names_go_along(tmp_path):
+    graph = Graph.from_edges(
+        [[1.0, 0], [2, 3], [4, 5]],
+        [("a", "b"), ("b", "c")],
+        [0.5, 2.0],
+        ids=["a", "b", "c"],
+        labels=["x", None, "y"],
+        splits={"train": [True, False, False], "test": [False, False, True]},
+        feature_names=["one", "two"],
+    )
+    to_anndata(graph).write_h5ad(tmp_path / "graph.h5ad")
+    adata = anndata.read_h5ad(tmp_path / "graph.h5ad")
+    back = graph_from_anndata(adata, neighbors="connectivities", label="label", split="split")
+    assert back.fingerprint() == graph.fingerprint()
+    assert back.classes == graph.classes
+    assert back.labels.tolist() == graph.labels.tolist()
+    assert {k: v.tolist() for k, v in back.splits.items()} == {
+        k: v.tolist() for k, v in graph.splits.items()
+    }
+    assert back.feature_names == graph.feature_names
+
+
+def test_graphs_that_an_anndata_cannot_hold(tissue, monkeypatch):
+    with pytest.raises(InputError, match="two ids are the same as text"):
+        to_anndata(Graph(np.eye(2), ids=["1", 1]))
+    with pytest.raises(InputError, match="obs has no column 'class'; its columns are 'layer'"):
+        graph_from_anndata(tissue, label="class")
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    with pytest.raises(InputError, match="needs AnnData: pip install"):
+        to_anndata(Graph(np.eye(2)))
 
 
 # --- the page ------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def check_adata(adata: Any) -> None:
 def _expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Features:
     if layer is not None and layer not in adata.layers:
         raise InputError(
-            f"the AnnData has no layer {layer!r}; its layers are {_keys(adata.layers)}"
+            f"the AnnData has no layer {layer!r}; its layers are {shown_keys(adata.layers)}"
         )
     what = "X" if layer is None else f"layers[{layer!r}]"
     x = adata.X if layer is None else adata.layers[layer]
@@ -149,7 +149,7 @@ def _slices(adata: Any, column: str | None) -> np.ndarray:
     if column not in adata.obs:
         raise InputError(
             f"obs has no column {column!r} to tell slices apart; name another by slices=, or "
-            f"slices=None if all cells are of one; its columns are {_keys(adata.obs)}"
+            f"slices=None if all cells are of one; its columns are {shown_keys(adata.obs)}"
         )
     codes, _ = adata.obs[column].factorize()
     if (codes < 0).any():
@@ -161,7 +161,7 @@ def _slices(adata: Any, column: str | None) -> np.ndarray:
 def _spatial(adata: Any, how: Neighborhood, slices: np.ndarray) -> sp.coo_array:
     if SPATIAL not in adata.obsm:
         raise InputError(
-            f"obsm has no 'spatial' with the places of cells; its keys are {_keys(adata.obsm)}"
+            f"obsm has no 'spatial' with the places of cells; its keys are {shown_keys(adata.obsm)}"
         )
     try:
         places = np.asarray(adata.obsm[SPATIAL], dtype=np.float64)
@@ -211,7 +211,7 @@ def _near(places: np.ndarray, how: Neighborhood, a_cell: str) -> np.ndarray:
 def _given(adata: Any, key: str, slices: np.ndarray) -> tuple[sp.coo_array, bool]:
     """The adjacency in obsp, and whether it is directed; row i lists what cell i attends over."""
     if key not in adata.obsp:
-        raise InputError(f"obsp has no {key!r}; its keys are {_keys(adata.obsp)}")
+        raise InputError(f"obsp has no {key!r}; its keys are {shown_keys(adata.obsp)}")
     if "distance" in key:
         raise InputError(
             f"obsp[{key!r}] holds distances, and a large one would count as a close tie; "
@@ -235,6 +235,6 @@ def _given(adata: Any, key: str, slices: np.ndarray) -> tuple[sp.coo_array, bool
     return entries, directed
 
 
-def _keys(mapping: Any) -> str:
+def shown_keys(mapping: Any) -> str:
     names = [repr(name) for name in mapping.keys()]  # noqa: SIM118 - AnnData's mappings
     return ", ".join(names[:8]) + (", …" * (len(names) > 8)) if names else "none"
