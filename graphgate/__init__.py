@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from graphgate.errors import DivergenceError, InputError, InputWarning
     from graphgate.graph import Graph
     from graphgate.sources.citation import load_dataset
-    from graphgate.sources.tables import read_graph, write_embedding
+    from graphgate.sources.frames import frames_from_graph
+    from graphgate.sources.tables import graph_from_frames, read_graph, write_embedding
     from graphgate.training import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
@@ -47,6 +48,8 @@ _HOMES = {
     "History": "training",
     "InputError": "errors",
     "InputWarning": "errors",
+    "frames_from_graph": "sources.frames",
+    "graph_from_frames": "sources.tables",
     "load_dataset": "sources.citation",
     "read_graph": "sources.tables",
     "write_embedding": "sources.tables",
@@ -62,6 +65,8 @@ __all__ = [
     "History",
     "InputError",
     "InputWarning",
+    "frames_from_graph",
+    "graph_from_frames",
     "load_dataset",
     "read_graph",
     "write_embedding",
