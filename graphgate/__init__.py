@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from graphgate.omics.embedding import embed_anndata, transform_anndata
     from graphgate.omics.graphs import graph_from_anndata, to_anndata
     from graphgate.sources.citation import load_dataset
-    from graphgate.sources.tables import read_graph, write_embedding
+    from graphgate.sources.frames import frames_from_graph
+    from graphgate.sources.tables import graph_from_frames, read_graph, write_embedding
     from graphgate.training import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
@@ -56,7 +57,9 @@ _HOMES = {
     "InputWarning": "errors",
     "cluster_domains": "omics.domains",
     "embed_anndata": "omics.embedding",
+    "frames_from_graph": "sources.frames",
     "graph_from_anndata": "omics.graphs",
+    "graph_from_frames": "sources.tables",
     "graph_from_networkx": "exchange.with_networkx",
     "graph_from_pyg": "exchange.with_pyg",
     "load_dataset": "sources.citation",
@@ -80,7 +83,9 @@ __all__ = [
     "InputWarning",
     "cluster_domains",
     "embed_anndata",
+    "frames_from_graph",
     "graph_from_anndata",
+    "graph_from_frames",
     "graph_from_networkx",
     "graph_from_pyg",
     "load_dataset",

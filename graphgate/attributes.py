@@ -61,6 +61,15 @@ class Column:
     def take(self, rows: np.ndarray) -> Column:
         return Column(self.kind, self.values[rows], self.vocabulary)
 
+    def padded(self, more: int) -> Column:
+        """With so many missing values after the others."""
+        if self.kind == "words":
+            empty = sp.csr_array((more, self.values.shape[1]), dtype=np.float32)
+            return Column(self.kind, sp.vstack([self.values, empty]).tocsr(), self.vocabulary)
+        gone = -1 if self.kind == "category" else np.nan
+        tail = np.full(more, gone, dtype=self.values.dtype)
+        return Column(self.kind, np.concatenate([self.values, tail]), self.vocabulary)
+
     def tolist(self) -> list[Any]:
         """Plain Python values, None where missing; words as a mapping of word to count."""
         if self.kind == "words":
@@ -157,6 +166,10 @@ class Attributes:
     def take(self, rows: np.ndarray) -> Attributes:
         """The table of these rows (numbers or a mask), in the order given."""
         return Attributes({name: column.take(rows) for name, column in self._columns.items()})
+
+    def padded(self, more: int) -> Attributes:
+        """The table with so many rows after the others of which nothing is known."""
+        return Attributes({name: column.padded(more) for name, column in self._columns.items()})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Attributes, (dict(self._columns),)

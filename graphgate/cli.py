@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
     from graphgate.embedder import GATE
@@ -71,7 +71,10 @@ _NO_MEMORY = "not enough memory for this graph; use smaller --dims or a larger m
 def main() -> None:
     """The command `graphgate`: what a user did wrong is one line and exit code 2."""
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", InputWarning)
+            warnings.showwarning = _show_note  # type: ignore[assignment]
+            app()
     except InputError as error:
         sys.exit(_fail(str(error)))
     except MemoryError:
@@ -84,6 +87,10 @@ def main() -> None:
         if stop.code == 130:
             typer.echo("interrupted", err=True)
         raise
+
+
+def _show_note(message: Warning | str, *_: object) -> None:
+    typer.echo(f"note: {message}", err=True)
 
 
 def _fail(message: str) -> int:
@@ -591,5 +598,5 @@ def _notes() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        if type(warning.message).__name__ == "ConvergenceWarning":
+        if type(warning.message).__name__ in ("ConvergenceWarning", "InputWarning"):
             typer.echo(f"note: {warning.message}", err=True)

@@ -123,8 +123,11 @@ class Graph:
         directed: bool = False,
         feature_names: Iterable[str] | None = None,
         scale: bool = True,
+        by_row: bool = False,
     ) -> Graph:
         """From E pairs (source, target) of ids, or of row numbers where there are no ids.
+
+        `by_row` tells that pairs are of row numbers although there are ids.
 
         A graph without features needs ids, or has as many nodes as its row numbers call for.
 
@@ -142,7 +145,7 @@ class Graph:
         if n == 0:
             raise InputError("the graph is empty: it has neither features nor nodes")
         known = intake.node_ids(ids, n)
-        pairs = edge_rows(edges, known, has_ids=ids is not None)
+        pairs = edge_rows(edges, known, has_ids=ids is not None and not by_row)
         graph = cls.__new__(cls)
         graph._fill(
             x=features,
