@@ -186,9 +186,9 @@ def test_paths_that_are_no_files(tmp_path):
         read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")
     with pytest.raises(InputError, match=r"is a directory; name the file in it"):
         read_graph(tmp_path, tmp_path / "nodes.csv")
-    (tmp_path / "nodes.txt").touch()
-    with pytest.raises(InputError, match=r"nodes\.txt is not named as a table: use \.csv or"):
-        read_graph(tmp_path / "nodes.txt")
+    (tmp_path / "nodes.doc").touch()
+    with pytest.raises(InputError, match=r"nodes\.doc is not named as a table: use \.csv or"):
+        read_graph(tmp_path / "nodes.doc")
     with pytest.raises(InputError, match=r"nodes\.csv.edges\.csv cannot be read"):
         read_graph(tmp_path / "nodes.csv" / "edges.csv", tmp_path / "nodes.csv")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from graphgate.attributes import Attributes
@@ -47,12 +48,13 @@ class Network:
         kinds: Mapping[str, str] | None = None,
         label: str | None = None,
         split: str | None = None,
+        scale: bool = True,
     ) -> Graph:
         """The graph of these; `attributes`, `label` and `split` name columns.
 
         None for the attributes takes every column that is neither label nor split nor in `drop`,
         none of them ([]) the features of the structure. `kinds` says what a column is where its
-        values do not. Where the only attribute is a vector, it is the
+        values do not, `scale` is as of `Graph`. Where the only attribute is a vector, it is the
         features as they are; beside others its entries are attributes `name[0]`, `name[1]`, ….
         """
         if not len(self.ids):
@@ -62,18 +64,28 @@ class Network:
             self._column(name, "attribute")
         chosen = [name for name in self._chosen(attributes, {label, split}) if name not in left_out]
         known = {**self.kinds, **(kinds or {})}
-        ids = named(self.ids)
         features, names = self._features(chosen, known, strict=attributes is not None)
         return Graph.from_edges(
             features,
-            ids[self.edges.reshape(-1, 2)],
+            self.edges.reshape(-1, 2),
             None if self.weights is None else self._checked_weights(),
-            ids=ids,
+            ids=self.ids,
+            by_row=True,
             labels=None if label is None else self._column(label, "label"),
             splits=None if split is None else _masks(self._column(split, "split")),
             directed=self.directed,
             feature_names=names,
+            scale=scale,
         )
+
+    def edge_table(self) -> pa.Table:
+        """Edges by the names of their ends, spelled out as a text file has them."""
+        names = np.array([str(node) for node in self.ids], dtype=object)
+        source, target = names[self.edges.reshape(-1, 2)].T
+        columns = {"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())}
+        if self.weights is not None:
+            columns["weight"] = pa.array(self._checked_weights())
+        return pa.table(columns)
 
     def merged_edges(self) -> int:
         """How many edges lead from u to v as one before them does already.
@@ -157,13 +169,6 @@ class Network:
                     "weights must be positive, finite numbers"
                 )
         return np.asarray(self.weights, dtype=np.float64)
-
-
-def named(ids: Sequence[Hashable]) -> np.ndarray:
-    """An array of ids that indexes as one would expect: int64, or objects (tuples stay whole)."""
-    if all(type(node) is int and abs(node) < 2**63 for node in ids):
-        return np.array(ids, dtype=np.int64)
-    return np.fromiter(ids, dtype=object, count=len(ids))
 
 
 def numbers_or_text(names: Sequence[Any]) -> list[Any]:

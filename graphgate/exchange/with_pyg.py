@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError, InputWarning
-from graphgate.exchange.network import Network, named, warn_of_merged_edges
+from graphgate.exchange.network import Network, warn_of_merged_edges
 from graphgate.graph import Graph
 
 
@@ -34,14 +34,14 @@ def graph_from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None 
     ids = getattr(data, "ids", range(n))
     network = Network(ids, edges, weights, directed=not _is_symmetric(edges, weights, n))
     warn_of_merged_edges(network)
-    known = named(ids)
-    if len(known) != n:
-        raise InputError(f"the Data has {len(known):,} ids for {n:,} nodes; give one a node")
+    if len(ids) != n:
+        raise InputError(f"the Data has {len(ids):,} ids for {n:,} nodes; give one a node")
     return Graph.from_edges(
         None if data.x is None else _features(data.x),
-        known[edges],
+        edges,
         weights,
-        ids=known,
+        ids=ids,
+        by_row=True,
         labels=_labels(data, n),
         splits=_splits(data, n, split),
         directed=network.directed,

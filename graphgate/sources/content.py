@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from graphgate.errors import InputError
-
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+from graphgate.sources.csv_file import COMPRESSIONS
+from graphgate.sources.table import first_line
 
 
 def file_ending(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         content = _decompressed(packed, compression)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise InputError(
-            f"{path} is cut off or not a {compression} file: {_first_line(error)}; get it anew"
+            f"{path} is cut off or not a {compression} file: {first_line(error)}; get it anew"
         ) from None
     if not content.strip():
         raise InputError(f"{path} is empty; name a file that holds a graph")
@@ -78,7 +78,3 @@ def _decompressed(packed: bytes, compression: str) -> bytes:
         stream: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read()
         return stream
     return packed
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -38,6 +38,11 @@ def is_graph_file(path: StrPath) -> bool:
     return file_ending(path)[0] in GRAPH_ENDINGS
 
 
+def is_adjacency_file(path: StrPath) -> bool:
+    """Whether the ending is that of a matrix, in which nodes have no names."""
+    return file_ending(path)[0] in (".npz", ".mtx")
+
+
 def read_graph_file(
     path: StrPath,
     nodes: StrPath | None = None,
@@ -48,6 +53,7 @@ def read_graph_file(
     kinds: Mapping[str, str] | None = None,
     label: str | None = None,
     weight: str | None = "weight",
+    scale: bool = True,
 ) -> Graph:
     """The graph in a file of one of `GRAPH_ENDINGS`.
 
@@ -64,8 +70,7 @@ def read_graph_file(
     weight : the edge attribute with the weights, None if there are none; of GraphML and GML, the
         other formats have one place for them.
     """
-    ending, _ = file_ending(path)
-    if ending in (".npz", ".mtx"):
+    if is_adjacency_file(path):
         if label is not None or attributes not in (None, [], ()) or drop or kinds:
             raise InputError(
                 f"{path} is a matrix, which has neither labels nor names of attributes"
@@ -77,13 +82,15 @@ def read_graph_file(
                 f"{nodes} has {x.shape[0]:,} rows, but {path} has {adjacency.shape[0]:,} nodes; "
                 "give one row of features a node"
             )
-        return _named(path, lambda: Graph(x, adjacency, directed=way))
+        return _named(path, lambda: Graph(x, adjacency, directed=way, scale=scale))
     if nodes is not None:
         raise InputError(f"{path} names its nodes itself, so {nodes} cannot be their features")
     network = read_network(path, directed=directed, weight=weight, keep_label=label == "label")
-    warn_of_merged_edges(network)
     return _named(
-        path, lambda: network.graph(attributes=attributes, drop=drop, kinds=kinds, label=label)
+        path,
+        lambda: network.graph(
+            attributes=attributes, drop=drop, kinds=kinds, label=label, scale=scale
+        ),
     )
 
 
@@ -98,14 +105,18 @@ def read_network(
     ending, _ = file_ending(path)
     if ending in NETWORK_ENDINGS:
         network = read_network_file(path, weight, keep_label)
-        return network if directed is None else replace(network, directed=directed)
-    if ending in (".net", ".pajek"):
-        return read_pajek(path, directed)
-    if ending == ".adjlist":
-        return read_adjacency_list(path, bool(directed))
-    if GRAPH_ENDINGS.get(ending) == "edge list":
-        return read_edge_list(path, bool(directed))
-    raise InputError(f"{path} must end in one of {', '.join(GRAPH_ENDINGS)}; that names its format")
+        network = network if directed is None else replace(network, directed=directed)
+    elif ending in (".net", ".pajek"):
+        network = read_pajek(path, directed)
+    elif ending == ".adjlist":
+        network = read_adjacency_list(path, bool(directed))
+    elif GRAPH_ENDINGS.get(ending) == "edge list":
+        network = read_edge_list(path, bool(directed))
+    else:
+        shown = ", ".join(GRAPH_ENDINGS)
+        raise InputError(f"{path} must end in one of {shown}; that names its format")
+    warn_of_merged_edges(network)
+    return network
 
 
 def _named(path: StrPath, make: Callable[[], Graph]) -> Graph:

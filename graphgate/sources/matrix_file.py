@@ -12,8 +12,13 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.sources.content import file_ending, read_bytes
+from graphgate.sources.table import first_line
 
 MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
+
+
+def is_matrix_file(path: str | os.PathLike[str]) -> bool:
+    return file_ending(path)[0] in MATRIX_ENDINGS
 
 
 def read_matrix(path: str | os.PathLike[str]) -> np.ndarray | sp.coo_array | sp.csr_array:
@@ -34,8 +39,7 @@ def read_matrix(path: str | os.PathLike[str]) -> np.ndarray | sp.coo_array | sp.
         raise InputError(f"{path} {error}") from None
     # On damaged files NumPy, SciPy and their decoders raise errors of every kind.
     except Exception as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{path} is damaged or no {ending} file: {line}") from None
+        raise InputError(f"{path} is damaged or no {ending} file: {first_line(error)}") from None
     if matrix.ndim != 2:
         raise InputError(f"{path} holds an array of shape {matrix.shape}; a matrix has two numbers")
     return matrix

@@ -13,6 +13,7 @@ from graphgate.errors import InputError
 from graphgate.exchange.network import Network, numbers_or_text
 from graphgate.exchange.with_networkx import network_from_networkx
 from graphgate.sources.content import file_ending, read_bytes, read_text
+from graphgate.sources.table import first_line
 
 NETWORK_ENDINGS = (".graphml", ".gml", ".gexf")
 
@@ -40,8 +41,7 @@ def read_network_file(
         raise
     # NetworkX raises errors of every kind on files that are damaged.
     except Exception as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{path} is damaged or no {ending} file: {line}") from None
+        raise InputError(f"{path} is damaged or no {ending} file: {first_line(error)}") from None
     if not len(g):
         raise InputError(f"{path} holds a graph without nodes; a graph needs at least one")
     if None in g:

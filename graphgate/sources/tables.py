@@ -18,6 +18,14 @@ from graphgate.graph import Graph
 from graphgate.sources.csv_file import COMPRESSIONS, SEPARATORS, CsvFile
 from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, read_edges
 from graphgate.sources.frame import Frame
+from graphgate.sources.graph_file import (
+    is_adjacency_file,
+    is_graph_file,
+    read_graph_file,
+    read_network,
+)
+from graphgate.sources.joined import graph_of_network, graph_of_rows, network_edges
+from graphgate.sources.matrix_file import MATRIX_ENDINGS, is_matrix_file
 from graphgate.sources.node_table import NodeColumns, read_nodes
 from graphgate.sources.parquet_file import ENDINGS as PARQUET
 from graphgate.sources.parquet_file import ParquetFile
@@ -33,7 +41,7 @@ def read_graph(
     edges: StrPath,
     nodes: StrPath | None = None,
     *,
-    directed: bool = False,
+    directed: bool | None = None,
     unknown_nodes: str = "drop",
     source: str = "source",
     target: str = "target",
@@ -52,6 +60,11 @@ def read_graph(
     in UTF-8, or Parquet (.parquet, .pq). Without a table of nodes there are those that the edges
     name, in order of first appearance, with structural features.
 
+    In place of a table of edges there may be a file that holds a whole graph: GraphML, GML, GEXF,
+    Pajek, an edge list, an adjacency list or an adjacency matrix (`graph_file.GRAPH_ENDINGS`); its
+    own attributes count where there is no table of nodes. In place of that there may be a matrix of
+    features (.npz, .npy, .mtx), whose rows are nodes 0, 1, ….
+
     Parameters
     ----------
     source, target, weight : columns of the edges; there need be no weight, and None ignores it.
@@ -65,15 +78,39 @@ def read_graph(
     unknown_nodes : what to do with edges that name a node which the node table lacks. "drop" leaves
         the edge out, "add" adds the node with all attributes missing, both with a warning that
         counts them; "refuse" is an error.
-    directed, scale : as of `Graph`.
+    directed : None is as the file says; a table does not, and is undirected.
+    scale : as of `Graph`.
     """
+    node_columns = NodeColumns(id, label, drop, words, categories, kinds)
+    edge_columns = EdgeColumns(source, target, weight)
+    features = nodes if nodes is not None and is_matrix_file(nodes) else None
+    if is_adjacency_file(edges):
+        if nodes is not None and features is None:
+            raise InputError(
+                f"{edges} is a matrix, whose nodes have no names, so {nodes} cannot tell of them; "
+                f"give features row by row ({', '.join(MATRIX_ENDINGS)})"
+            )
+        named = [*drop, *words, *categories]
+        return read_graph_file(edges, features, drop=named, directed=directed, scale=scale)
+    if is_graph_file(edges):
+        network = read_network(edges, directed=directed, weight=weight)
+        if nodes is None:
+            return graph_of_network(network, str(edges), node_columns, scale=scale)
+        edge_table, directed = network_edges(network, edges, nodes), network.directed
+        edge_columns = EdgeColumns()
+    else:
+        edge_table = open_table(edges)
+    if features is not None:
+        return graph_of_rows(
+            edge_table, features, edge_columns, unknown_nodes, directed=bool(directed)
+        )
     return _graph(
-        open_table(edges),
+        edge_table,
         None if nodes is None else open_table(nodes),
-        EdgeColumns(source, target, weight),
-        NodeColumns(id, label, drop, words, categories, kinds),
+        edge_columns,
+        node_columns,
         unknown_nodes,
-        directed=directed,
+        directed=bool(directed),
         scale=scale,
     )
 
