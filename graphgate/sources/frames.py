@@ -64,7 +64,9 @@ def _array(column: Column) -> pa.Array:
         return pa.array(values == 1, mask=column.missing)
     if column.kind == "category":
         codes = pa.array(values, mask=column.missing)
-        return pa.DictionaryArray.from_arrays(codes, plain_column(column.vocabulary, "category"))
+        known = plain_column(column.vocabulary, "category")
+        known = known if len(known) else known.cast(pa.string())
+        return pa.DictionaryArray.from_arrays(codes, known)
     counts = values.data
     if (
         (counts != np.floor(counts)).any()

@@ -67,14 +67,14 @@ def rows_of(
     Whole numbers and text are the same where they are spelled alike, but only if one of the two
     tables is a text file, or if all of the text spells whole numbers.
     """
-    if ids.type != cells.type:
+    if len(cells) and ids.type != cells.type:
         if nodes.spelled or edges.spelled:
             ids, cells = ids.cast(pa.large_string()), cells.cast(pa.large_string())
         elif is_text(ids.type):
             ids = _required_whole(ids, nodes, cells, edges, name)
         else:
             cells = _required_whole(cells, nodes, cells, edges, name)
-    found = pc.index_in(cells, value_set=_one(ids))
+    found = pc.index_in(cells if len(cells) else ids.slice(0, 0), value_set=_one(ids))
     rows: np.ndarray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
     return rows
 
@@ -108,7 +108,8 @@ def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
 
 def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:
     """Distinct ids in order of first appearance, row by row, and where each cell's is, (E, k)."""
-    together = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    together = pa.chunked_array(chunks, columns[0].type)
     coded = _one(together).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False).reshape(len(columns), -1).T
     _, first = np.unique(codes.ravel(), return_index=True)
