@@ -422,6 +422,15 @@ def test_what_is_a_frame():
         assert "\n" not in str(caught.value)
 
 
+def test_a_graph_does_not_change_with_its_frames():
+    numbers = np.array([1.0, 2.0, 4.0])
+    for form in (pa.table, lambda columns: pd.DataFrame(columns, copy=False)):
+        nodes = form({"id": ["a", "b", "c"], "size": numbers})
+        graph = graph_from_frames(form(EDGES), nodes)
+        numbers += 1
+        assert graph.attributes["size"].tolist() == (numbers - 1).tolist()
+
+
 def same(one: Graph, two: Graph) -> None:
     """Two graphs that are the same in all that tables can hold."""
     assert one.ids.tolist() == two.ids.tolist()

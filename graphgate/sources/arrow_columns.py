@@ -89,7 +89,7 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Co
         row = int(np.argmax(infinite))
         table.refuse_cell(row, name, "is not finite; fill or drop infinite values")
     if kind == "number":
-        return number_column(name, values)
+        return number_column(name, values.copy() if table.borrowed else values)
     odd = ~np.isnan(values) & (values != 0) & (values != 1)
     if odd.any():
         table.refuse_cell(int(np.argmax(odd)), name, "is neither true nor false")

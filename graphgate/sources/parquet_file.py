@@ -13,7 +13,7 @@ from graphgate.errors import InputError
 from graphgate.sources.table import StrPath, Table, check_file, check_names, first_line
 
 ENDINGS = (".parquet", ".pq")
-_TOGETHER = 32  # columns that are read at once: several threads, but little memory
+_TOGETHER = 8  # columns that are read at once: two threads are busy, and little memory is taken
 
 
 class ParquetFile(Table):
@@ -22,7 +22,7 @@ class ParquetFile(Table):
     def __init__(self, path: Path) -> None:
         self.path, self.what = path, str(path)
         with self._explained():
-            self._file = pyarrow.parquet.ParquetFile(path)
+            self._file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
             self.names = check_names(self.what, self._file.schema_arrow.names)
 
     @classmethod
