@@ -24,6 +24,7 @@ benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle m
 	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
+	$(BIN)/python benchmarks/reading.py --json results/benchmarks/reading.json
 	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
 	$(BIN)/python benchmarks/explorer.py --json results/benchmarks/explorer.json
 	$(MAKE) docs

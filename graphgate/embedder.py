@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphgate import arguments, collapsed
+from graphgate.attributes import Attributes
 from graphgate.errors import DivergenceError, InputError
 from graphgate.features import FeatureMatrix
 from graphgate.graph import Graph
@@ -82,7 +83,10 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     history_ : `History`, the losses of every epoch and why training stopped.
     model_ : the network, `GATEModel`.
     seed_ : the seed that was used.
+    notes_ : what the maker of the graph wants to find again with the model; saved with it.
     n_features_in_ : F.
+    encoding_ : the `graphgate.Encoding` of the graph's attributes, learned from the nodes given to
+        `fit` alone; None where features were given.
 
     Examples
     --------
@@ -140,7 +144,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Learn from a `Graph`, or from features with `adjacency`; `y` is ignored.
+        """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`.
 
         Without an adjacency the graph has no edges.
         """
@@ -158,6 +162,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             show_progress=self.progress,
         )
         self.model_, self.history_, self.seed_ = model, history, seed
+        self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
         self.directed_, self.weighted_ = graph.directed, graph.weighted
         self._training = {
@@ -216,30 +221,44 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _graph(self, X: Any, adjacency: Any, *, reset: bool) -> Graph:
         if not reset:
             check_is_fitted(self, "model_")
+        if isinstance(X, Attributes):
+            X, adjacency = Graph(X, adjacency), None
         if not isinstance(X, Graph):
             kinds = [np.float32, np.float64]
             X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
+            if reset:
+                self.encoding_ = None
             return Graph(X, adjacency)
         if adjacency is not None:
             raise InputError("a Graph has its own edges; give either a Graph or adjacency=")
-        if reset:
-            self.n_features_in_ = X.n_features
-            self.__dict__.pop("feature_names_in_", None)
-            if X.feature_names is not None:
-                self.feature_names_in_ = np.array(X.feature_names, dtype=object)
-        elif X.n_features != self.n_features_in_:
+        if not reset:
+            return self._as_trained(X)
+        graph = X.encoded()
+        self.encoding_ = graph.encoding
+        self.n_features_in_ = graph.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if graph.feature_names is not None:
+            self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
+        return graph
+
+    def _as_trained(self, graph: Graph) -> Graph:
+        """The graph with the features that the model was trained with, in their order."""
+        if graph.attributes is not None:
+            if self.encoding_ is None:
+                raise InputError(
+                    "the model was trained on plain features, but this graph has attributes; give "
+                    f"its {self.n_features_in_:,} features as an array, or train on attributes"
+                )
+            return graph.encoded(self.encoding_)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and graph.feature_names is not None:
+            return graph.with_features([str(name) for name in names])
+        if graph.n_features != self.n_features_in_:
             raise InputError(
-                f"the graph has {X.n_features} features, but GATE is expecting "
+                f"the graph has {graph.n_features} features, but GATE is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        elif X.feature_names is not None and hasattr(self, "feature_names_in_"):
-            for seen, expected in zip(X.feature_names, self.feature_names_in_, strict=True):
-                if seen != expected:
-                    raise InputError(
-                        f"the graph has the feature {seen!r} where the model was trained with "
-                        f"{expected!r}; give the same features in the same order"
-                    )
-        return X
+        return graph
 
     def _settings(self, graph: Graph) -> tuple[Architecture, Loss, Schedule]:
         """The constructor's arguments, checked."""
@@ -322,6 +341,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 directed=self.directed_,
                 weighted=self.weighted_,
                 training=self._training,
+                encoding=self.encoding_,
+                notes=self.notes_,
             ),
         )
 
@@ -338,9 +359,10 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         gate.model_ = saved.model.to(arguments.device(device))
         gate._encoder = _encoder(gate.model_)
         gate._training = saved.training
+        gate.notes_ = saved.notes
         gate.seed_ = saved.training["random_state"]
         gate.directed_, gate.weighted_ = saved.directed, saved.weighted
-        gate.n_features_in_ = n_features
+        gate.n_features_in_, gate.encoding_ = n_features, saved.encoding
         if saved.feature_names is not None:
             gate.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         return gate

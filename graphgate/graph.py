@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -17,10 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate import intake
+from graphgate.attributes import Attributes, listing
 from graphgate.edges import adjacency_entries, edge_rows, edge_weights, merged_adjacency
-from graphgate.errors import InputError
+from graphgate.encoding import Encoding
+from graphgate.errors import InputError, InputWarning
 from graphgate.intake import Features
 from graphgate.locality import locality_order
+from graphgate.structure import structural_attributes
 
 
 class Graph:
@@ -29,7 +33,9 @@ class Graph:
     Parameters
     ----------
     x : features, (N, F), a NumPy or SciPy sparse array. Sparse stays sparse. float32 and
-        float64 are kept, every other numeric kind becomes float32.
+        float64 are kept, every other numeric kind becomes float32. Or `Attributes`, which are
+        encoded by an `Encoding` learned from them; or None, which makes structural attributes
+        of the edges and ids (`graphgate.structure`).
     adjacency : (N, N), `adjacency[u, v]` is the weight of the edge from u to v; None means no
         edges. A graph whose stored values are all 1 is unweighted. Self-loops are dropped (the
         method adds exactly one of weight 1 a node); explicit zeros are no edges; weights are
@@ -39,13 +45,17 @@ class Graph:
     splits : name -> boolean mask over the nodes; no node is in two of them.
     directed : an edge u -> v makes v attend over u (`reverse()` for the other reading). In an
         undirected graph (the default) a pair may be given one way or both ways.
-    feature_names : F names.
+    feature_names : F names; attributes bring their own.
+    scale : whether numbers among attributes are scaled.
 
     Duplicate edges are one edge in an unweighted graph and add their weights in a weighted one.
 
     Attributes
     ----------
     x : (N, F) array or CSR array.
+    attributes : what x was encoded from, or None.
+    encoding : the `Encoding` by which it was, or None.
+    structural : whether the attributes were made of edges and ids.
     adjacency : (N, N) CSR array, sorted, no self-loops; symmetric when undirected.
     ids : (N,) array of int64 or object.
     labels : (N,) int64, positions in `classes`, -1 where a node has none; or None.
@@ -68,6 +78,10 @@ class Graph:
     feature_names: tuple[str, ...] | None
     directed: bool
     weighted: bool
+    attributes: Attributes | None
+    encoding: Encoding | None
+    structural: bool
+    _own_encoding: bool  # learned from exactly these nodes
 
     def __init__(
         self,
@@ -79,9 +93,10 @@ class Graph:
         splits: Mapping[str, Any] | None = None,
         directed: bool = False,
         feature_names: Iterable[str] | None = None,
+        scale: bool = True,
     ) -> None:
-        features = intake.features(x)
-        n = features.shape[0]
+        features = _features(x)
+        n = _nodes_of_adjacency(adjacency) if features is None else _count_rows(features)
         edges, weights = adjacency_entries(adjacency, n)
         self._fill(
             x=features,
@@ -92,6 +107,7 @@ class Graph:
             splits=splits,
             directed=directed,
             feature_names=feature_names,
+            scale=scale,
         )
 
     @classmethod
@@ -106,15 +122,30 @@ class Graph:
         splits: Mapping[str, Any] | None = None,
         directed: bool = False,
         feature_names: Iterable[str] | None = None,
+        scale: bool = True,
+        by_row: bool = False,
     ) -> Graph:
         """From E pairs (source, target) of ids, or of row numbers where there are no ids.
+
+        `by_row` tells that pairs are of row numbers although there are ids.
+
+        A graph without features needs ids, or has as many nodes as its row numbers call for.
 
         >>> Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]).n_edges
         1
         """
-        features = intake.features(x)
-        known = intake.node_ids(ids, features.shape[0])
-        pairs = edge_rows(edges, known, has_ids=ids is not None)
+        features = _features(x)
+        if features is not None:
+            n = _count_rows(features)
+        elif ids is not None:
+            ids = ids if isinstance(ids, np.ndarray) else intake.listed(ids, "node ids")
+            n = len(ids)
+        else:
+            n = _nodes_of(edges)
+        if n == 0:
+            raise InputError("the graph is empty: it has neither features nor nodes")
+        known = intake.node_ids(ids, n)
+        pairs = edge_rows(edges, known, has_ids=ids is not None and not by_row)
         graph = cls.__new__(cls)
         graph._fill(
             x=features,
@@ -125,13 +156,14 @@ class Graph:
             splits=splits,
             directed=directed,
             feature_names=feature_names,
+            scale=scale,
         )
         return graph
 
     def _fill(
         self,
         *,
-        x: Features,
+        x: Features | Attributes | None,
         ids: np.ndarray,
         edges: np.ndarray,
         weights: np.ndarray | None,
@@ -139,19 +171,35 @@ class Graph:
         splits: Mapping[str, Any] | None,
         directed: bool,
         feature_names: Iterable[str] | None,
+        scale: bool,
     ) -> None:
-        n, f = x.shape
-        codes, classes = intake.label_codes(labels, n)
+        codes, classes = intake.label_codes(labels, len(ids))
+        adjacency = merged_adjacency(edges, weights, ids, directed=directed)
+        attributes = structural_attributes(adjacency, ids) if x is None else x
+        encoding: Encoding | None = None
+        names: tuple[str, ...] | None
+        if isinstance(attributes, Attributes):
+            if feature_names is not None:
+                raise InputError("attributes name their features; leave feature_names out")
+            encoding = Encoding.learn(attributes, scale=scale)
+            features, names = encoding.apply(attributes), encoding.feature_names
+        else:
+            features, attributes = attributes, None
+            names = intake.feature_names(feature_names, features.shape[1])
         self._set(
-            x=x,
-            adjacency=merged_adjacency(edges, weights, ids, directed=directed),
+            x=features,
+            adjacency=adjacency,
             ids=ids,
             labels=codes,
             classes=classes,
             splits=intake.split_masks(splits, ids),
-            feature_names=intake.feature_names(feature_names, f),
+            feature_names=names,
             directed=bool(directed),
             weighted=weights is not None,
+            attributes=attributes,
+            encoding=encoding,
+            structural=x is None,
+            _own_encoding=encoding is not None,
         )
 
     def _set(self, **fields: Any) -> None:
@@ -215,13 +263,13 @@ class Graph:
         rows = self.rows(nodes)
         if len(np.unique(rows)) != len(rows):
             raise InputError("a sub-graph names a node twice; give every node once")
-        return self._take(rows)
+        return self._take(rows)._restructured()
 
     def without(self, nodes: Any) -> Graph:
         """The graph as if these nodes (ids, or a mask) had never been seen."""
         keep = np.ones(self.n_nodes, dtype=bool)
         keep[self.rows(nodes)] = False
-        return self._take(np.flatnonzero(keep))
+        return self._take(np.flatnonzero(keep))._restructured()
 
     def neighborhood(self, nodes: Any, hops: int) -> Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
@@ -261,6 +309,59 @@ class Graph:
         """The same graph with other splits."""
         return self._with(splits=intake.split_masks(splits, self.ids))
 
+    def encoded(self, encoding: Encoding | None = None) -> Graph:
+        """The same graph, its attributes encoded by this encoding, or by one learned from them.
+
+        A part of a graph keeps the encoding of the whole. One learned anew knows of nothing but
+        the nodes at hand: not of those that were left out.
+        """
+        if self.attributes is None or self.encoding is None:
+            if encoding is None:
+                return self
+            raise InputError("the graph was made of features and has no attributes to encode")
+        own = encoding is None
+        if encoding is None:
+            if self._own_encoding:
+                return self
+            # What the whole was allowed, a part is: it may have more values a row.
+            scale = self.encoding.scale
+            encoding = Encoding.learn(self.attributes, scale=scale, check=False)
+        elif encoding == self.encoding:
+            return self
+        return self._with(
+            x=encoding.apply(self.attributes),
+            encoding=encoding,
+            feature_names=encoding.feature_names,
+            _own_encoding=own,
+        )
+
+    def with_features(self, names: Sequence[str]) -> Graph:
+        """The same graph with the features of these names, in this order."""
+        if self.feature_names is None:
+            raise InputError("the graph's features have no names to choose them by")
+        if tuple(names) == self.feature_names:
+            return self
+        place = {name: at for at, name in enumerate(self.feature_names)}
+        if lacking := [name for name in names if name not in place]:
+            raise InputError(
+                f"the graph lacks the feature {lacking[0]!r}; it has {listing(self.feature_names)}"
+            )
+        wanted = set(names)
+        if extra := [name for name in self.feature_names if name not in wanted]:
+            warnings.warn(
+                f"{len(extra):,} feature(s) that are not asked for are ignored: {listing(extra)}",
+                InputWarning,
+                stacklevel=2,
+            )
+        return self._with(
+            x=self.x[:, [place[name] for name in names]],
+            feature_names=tuple(names),
+            attributes=None,
+            encoding=None,
+            structural=False,
+            _own_encoding=False,
+        )
+
     def fingerprint(self) -> str:
         """SHA-256 over features, edges and ids: equal graphs of equal type have equal prints.
 
@@ -285,6 +386,17 @@ class Graph:
             ids=self.ids[rows],
             labels=None if self.labels is None else self.labels[rows],
             splits={name: mask[rows] for name, mask in self.splits.items()},
+            attributes=None if self.attributes is None else self.attributes.take(rows),
+            _own_encoding=False,
+        )
+
+    def _restructured(self) -> Graph:
+        """Where attributes come from the edges, those of the edges that there are."""
+        if not self.structural or self.encoding is None:
+            return self
+        attributes = structural_attributes(self.adjacency, self.ids)
+        return self._with(
+            attributes=attributes, x=self.encoding.apply(attributes), _own_encoding=False
         )
 
     def _with(self, **changes: Any) -> Graph:
@@ -294,6 +406,7 @@ class Graph:
 
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.x) else "dense"
+        kind = "structural" if self.structural else kind
         edges = f"{'directed' if self.directed else 'undirected'} edge"
         parts = [
             _count(self.n_nodes, "node"),
@@ -304,6 +417,34 @@ class Graph:
             parts.append(_count(len(self.classes), "class", "classes"))
         parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
         return f"Graph({', '.join(parts)})"
+
+
+def _features(x: Any) -> Features | Attributes | None:
+    return x if x is None or isinstance(x, Attributes) else intake.features(x)
+
+
+def _count_rows(x: Features | Attributes) -> int:
+    return len(x) if isinstance(x, Attributes) else int(x.shape[0])
+
+
+def _nodes_of_adjacency(adjacency: Any) -> int:
+    try:
+        n = int(np.shape(adjacency)[0])
+    except (ValueError, IndexError):
+        raise InputError(
+            "give features of two dimensions, or None and a square adjacency"
+        ) from None
+    if n == 0:
+        raise InputError("the graph is empty: its adjacency has 0 rows")
+    return n
+
+
+def _nodes_of(edges: Any) -> int:
+    """As many as the largest row number calls for; what is no edge is refused later on."""
+    try:
+        return int(np.max(np.asarray(edges), initial=-1)) + 1
+    except (TypeError, ValueError):
+        raise InputError("edges between named nodes need the names of all nodes: `ids`") from None
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

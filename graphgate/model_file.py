@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from graphgate.arguments import DTYPES
+from graphgate.encoding import Encoding
 from graphgate.errors import InputError
+from graphgate.fields import Schema, check_fields
 from graphgate.model import Architecture, GATEModel, parameter_shapes
-from graphgate.tensor_file import Schema, check_fields, check_tensors, read_tensors, write_tensors
+from graphgate.tensor_file import check_tensors, read_tensors, write_tensors
 from graphgate.versions import versions
 
 _HEADER: Schema = {
     "architecture": dict,
     "dtype": str,
     "feature_names": (list, type(None)),
+    "encoding": (dict, type(None)),
     "directed": bool,
     "weighted": bool,
     "training": dict,
+    "notes": dict,
     "versions": dict,
 }
 _ARCHITECTURE: Schema = {
@@ -48,6 +52,8 @@ class SavedModel:
     feature_names : of the graph it was trained on, if that had them.
     directed, weighted : of that graph, too.
     training : how it was trained, `TRAINING_FIELDS`; for the record, `transform` needs none of it.
+    encoding : of that graph's attributes, if it had any.
+    notes : what the maker of its graph wants to find again with it, as plain JSON.
     """
 
     model: GATEModel
@@ -55,6 +61,8 @@ class SavedModel:
     directed: bool
     weighted: bool
     training: dict[str, Any]
+    encoding: Encoding | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def dtype(self) -> str:
@@ -66,9 +74,11 @@ def save_model(path: Path | str, saved: SavedModel) -> None:
         "architecture": asdict(saved.model.architecture),
         "dtype": saved.dtype,
         "feature_names": None if saved.feature_names is None else list(saved.feature_names),
+        "encoding": None if saved.encoding is None else saved.encoding.to_dict(),
         "directed": saved.directed,
         "weighted": saved.weighted,
         "training": saved.training,
+        "notes": saved.notes,
         "versions": versions(),
     }
     write_tensors(path, "model", header, saved.model.state_dict())
@@ -96,6 +106,9 @@ def load_model(path: Path | str) -> SavedModel:
         raise InputError(
             f"{what}: its feature names do not fit its {architecture.n_features} features"
         )
+    encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"], what)
+    if encoding is not None and list(encoding.feature_names) != names:
+        raise InputError(f"{what}: its feature names are not those of its encoding")
     dtype = DTYPES[header["dtype"]]
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
@@ -108,4 +121,6 @@ def load_model(path: Path | str) -> SavedModel:
         header["directed"],
         header["weighted"],
         header["training"],
+        encoding,
+        header["notes"],
     )

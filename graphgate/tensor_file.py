@@ -17,9 +17,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphgate.errors import InputError
+from graphgate.fields import Schema, check_fields
 from graphgate.files import write_bytes
-
-Schema = Mapping[str, type | tuple[type, ...]]
 
 _HEADER = "graphgate"
 VERSION = 1
@@ -79,22 +78,6 @@ def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:
-    """Refuse a JSON object that lacks a field, has one too many, or one of another type."""
-    if not isinstance(body, dict):
-        raise InputError(f"{what}: its {where} is not a table of fields")
-    if missing := sorted(schema.keys() - body.keys()):
-        raise InputError(f"{what}: its {where} lacks {missing[0]!r}")
-    if extra := sorted(body.keys() - schema.keys()):
-        raise InputError(f"{what}: its {where} has an unknown field {extra[0]!r}")
-    for name, kinds in schema.items():
-        value = body[name]
-        allowed = kinds if isinstance(kinds, tuple) else (kinds,)
-        # bool is an int in Python, but not in a header.
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            raise InputError(f"{what}: {name!r} in its {where} has the wrong type")
 
 
 def check_tensors(

@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import DivergenceError, InputError
+from graphgate.fields import Schema
 from graphgate.optimizers import OPTIMIZERS, Optimizer
 from graphgate.progress import progress_bar
-from graphgate.tensor_file import Schema, check_tensors, read_tensors, write_tensors
+from graphgate.tensor_file import check_tensors, read_tensors, write_tensors
 
 logger = logging.getLogger(__name__)
 

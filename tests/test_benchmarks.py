@@ -24,6 +24,7 @@ import inputs
 import isolated
 import machine
 import peers
+import reading
 import report
 import synthetic
 import timing
@@ -131,6 +132,16 @@ def test_wordnet_file(tmp_path, monkeypatch):
     assert inputs.wordnet_file(None) == file
     monkeypatch.setenv(inputs.WORDNET_VARIABLE, str(tmp_path / "absent.npz"))
     assert inputs.wordnet_file(None) is None
+
+
+def test_reading_reads_what_was_written(tmp_path):
+    reading.write_tables(tmp_path, 50, 200, 7)
+    graph = reading.read(tmp_path)
+    assert (graph.n_nodes, graph.n_features) == (50, 7)
+    assert reading.time_reading(tmp_path)["graph"] == repr(graph)
+    result = {"status": "ok", "seconds": 2.0, "peak_memory_mb": 30.0, "data_mb": 10.0}
+    told = reading.line(result | {"epoch_seconds": SPREAD})
+    assert told == "2.00 s, peak 30 MiB, 3.00 × the data's size; as long as 1.0 epochs of training"
 
 
 def test_exponents_of_known_growth():

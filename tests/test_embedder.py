@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphgate import GATE, Graph, load_dataset
+from graphgate import GATE, Attributes, Encoding, Graph, InputWarning, load_dataset
 from graphgate.errors import DivergenceError, InputError
 from graphgate.presets import PRESETS
 
@@ -283,8 +283,116 @@ def test_transform_needs_a_fitted_model_and_the_same_features():
     with pytest.raises(InputError, match="no node with id 99"):
         gate.transform(graph, nodes=[99])
     named = Graph(np.eye(2), feature_names=["a", "b"])
-    with pytest.raises(InputError, match="the feature 'b' where the model was trained with 'a'"):
-        small().fit(named).transform(Graph(np.eye(2), feature_names=["b", "a"]))
+    gate = small().fit(named)
+    with pytest.raises(InputError, match="lacks the feature 'a'; it has c, b"):
+        gate.transform(Graph(np.eye(2), feature_names=["c", "b"]))
+    with pytest.raises(InputError, match="has 3 features, but GATE is expecting 2"):
+        gate.transform(Graph(np.eye(3)))
+
+
+def test_named_features_are_found_in_any_order():
+    graph = random_graph(7, f=3)
+    gate = small().fit(Graph(graph.x, graph.adjacency, feature_names=list("abc")))
+    turned = Graph(graph.x[:, [2, 0, 1]], graph.adjacency, feature_names=list("cab"))
+    assert gate.transform(turned).tobytes() == gate.embedding_.tobytes()
+    more = Graph(sp.hstack([graph.x] * 2).tocsr(), graph.adjacency, feature_names=list("abcdef"))
+    with pytest.warns(InputWarning, match=r"3 feature\(s\) .* are ignored: d, e, f"):
+        found = gate.transform(more)
+    assert found.tobytes() == gate.embedding_.tobytes()
+
+
+# --- attributes ----------------------------------------------------------------------------------
+
+
+def with_attributes(n: int = 20, seed: int = 0, **columns) -> Graph:
+    rng = np.random.default_rng(seed)
+    table = {
+        "size": rng.normal(5, 2, n),
+        "kind": rng.choice(["a", "b", "c"], n),
+        "words": [[f"w{w}" for w in rng.integers(0, 9, 3)] for _ in range(n)],
+    }
+    attributes = Attributes.from_columns(table | columns)
+    return Graph.from_edges(attributes, [(u, (u + 1) % n) for u in range(n)])
+
+
+def test_attributes_are_encoded_by_what_the_fitted_nodes_teach():
+    graph = with_attributes(kind=["a", "b", "c", "only here"] * 5)
+    seen = graph.without([at for at in range(20) if at % 4 == 3])
+    gate = small().fit(seen)
+    assert gate.encoding_ == Encoding.learn(seen.attributes)
+    assert gate.encoding_ != graph.encoding
+    assert "kind=only here" not in gate.feature_names_in_
+    plain = Graph(gate.encoding_.apply(seen.attributes), seen.adjacency)
+    assert small().fit(plain).embedding_.tobytes() == gate.embedding_.tobytes()
+    with pytest.warns(InputWarning, match="5 node"):
+        everyone = gate.transform(graph)
+    with pytest.warns(InputWarning, match="5 node"):
+        x = gate.encoding_.apply(graph.attributes)
+    same = small().fit(plain).transform(Graph(x, graph.adjacency))
+    assert everyone.tobytes() == same.tobytes()
+
+
+def test_every_way_to_use_a_model_encodes(tmp_path):
+    graph, other = with_attributes(), with_attributes(12, seed=1)
+    gate = small().fit(graph)
+    gate.save(tmp_path / "m.safetensors")
+    loaded = GATE.load(tmp_path / "m.safetensors")
+    assert loaded.encoding_ == gate.encoding_
+    plain = Graph(gate.encoding_.apply(other.attributes), other.adjacency)  # without names
+    named = Graph(plain.x, other.adjacency, feature_names=gate.encoding_.feature_names)
+    for model in (gate, loaded):
+        for same in (other, plain, named):
+            assert model.transform(same).tobytes() == gate.transform(other).tobytes()
+            assert model.reconstruct(same).tobytes() == gate.reconstruct(other).tobytes()
+            attention = model.attend(same).average.toarray()
+            assert attention.tobytes() == gate.attend(other).average.toarray().tobytes()
+    few = gate.transform(other, nodes=[3, 1])
+    np.testing.assert_allclose(few, gate.transform(other)[[3, 1]], rtol=1e-5, atol=1e-6)
+
+
+def test_attributes_with_an_adjacency_are_a_graph():
+    graph = with_attributes()
+    gate = small().fit(graph.attributes, adjacency=graph.adjacency)
+    assert gate.embedding_.tobytes() == small().fit(graph).embedding_.tobytes()
+    again = gate.transform(graph.attributes, adjacency=graph.adjacency)
+    assert again.tobytes() == gate.embedding_.tobytes()
+
+
+def test_attributes_and_plain_features_are_not_confused():
+    graph = with_attributes()
+    plain = small().fit(Graph(graph.x, graph.adjacency))
+    with pytest.raises(InputError, match=r"trained on plain features, .* its 13 features as an ar"):
+        plain.transform(graph)
+    gate = small().fit(graph)
+    with pytest.raises(InputError, match="lack the column 'size'"):
+        gate.transform(Graph(None, graph.adjacency))
+    with pytest.raises(InputError, match="has 3 features, but GATE is expecting 13"):
+        gate.transform(Graph(np.eye(3)))
+    # A model fitted again forgets what it knew.
+    assert gate.fit(graph.x).encoding_ is None
+
+
+def test_a_graph_without_attributes_is_embedded():
+    """Nodes of two dense parts that are joined by one edge lie apart, unseen ones as well."""
+    rng = np.random.default_rng(0)
+    side = np.arange(40) % 2
+    chance = np.where(side[:, None] == side, 0.5, 0.0)
+    chance[0, 1] = 1
+    graph = Graph(None, np.triu(rng.random((40, 40)) < chance, 1).astype(float))
+    seen = graph.without([2, 3])
+    gate = GATE((16, 8), epochs=300, learning_rate=0.01, random_state=0).fit(seen)
+    z = gate.transform(graph)
+    probe = LogisticRegression().fit(gate.embedding_, side[seen.ids])
+    assert probe.score(z, side) == 1.0
+    near = gate.transform(graph, nodes=[2, 7])
+    np.testing.assert_allclose(near, z[[2, 7]], rtol=1e-4, atol=1e-5)
+
+
+def test_a_checkpoint_knows_the_attributes(tmp_path):
+    path = tmp_path / "run.safetensors"
+    small(checkpoint=path).fit(with_attributes())
+    with pytest.raises(InputError, match="belongs to another run"):
+        small(checkpoint=path).fit(with_attributes(size=np.arange(20.0)))
 
 
 def test_checkpoints_resume_a_fit_to_the_bit(tmp_path):

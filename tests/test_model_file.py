@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 import torch
 from graphs import random_graph
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from sklearn.exceptions import NotFittedError
+from test_attributes import VALUES
 
-from graphgate import GATE, Graph, InputError, files
+from graphgate import GATE, Attributes, Encoding, Graph, InputError, files
 from graphgate.model import Architecture, GATEModel
 from graphgate.model_file import SavedModel, load_model, save_model
 
@@ -129,8 +130,8 @@ def test_feature_names_are_kept_and_checked(path):
     assert loaded.feature_names_in_.tolist() == ["height", "größe"]
     assert loaded.transform(Graph(x, feature_names=["height", "größe"])).shape == (9, 2)
     assert loaded.transform(Graph(x)).shape == (9, 2)
-    with pytest.raises(InputError, match="'größe' where the model was trained with 'height'"):
-        loaded.transform(Graph(x, feature_names=["größe", "height"]))
+    with pytest.raises(InputError, match="lacks the feature 'height'"):
+        loaded.transform(Graph(x, feature_names=["größe", "weight"]))
     with pytest.raises(InputError, match="3 features, but GATE is expecting 2"):
         loaded.transform(Graph(np.ones((2, 3))))
 
@@ -143,6 +144,34 @@ def test_the_names_of_a_data_frame(path):
     assert same_bytes(loaded.transform(frame), gate.embedding_)
     with pytest.raises(ValueError, match="feature names"):
         loaded.transform(frame[["b", "a"]])
+
+
+def attributes_of(data, n: int) -> Attributes:
+    kinds = data.draw(st.lists(st.sampled_from(sorted(VALUES)), max_size=3))
+    columns = {
+        f"c{at}": data.draw(st.lists(VALUES[kind], min_size=n, max_size=n))
+        for at, kind in enumerate(kinds)
+    }
+    told = {f"c{at}": kind for at, kind in enumerate(kinds)} | {"size": "number"}
+    return Attributes.from_columns(columns | {"size": list(range(n))}, kinds=told)
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_an_encoding_comes_back_with_its_model(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("encoded", numbered=True) / "model.safetensors"
+    n = data.draw(st.integers(1, 5))
+    try:
+        graph = Graph(attributes_of(data, n))
+    except InputError:  # features whose names clash
+        reject()
+    gate = fitted(graph, (2,), epochs=1)
+    gate.save(path)
+    loaded = GATE.load(path)
+    assert loaded.encoding_ == gate.encoding_
+    assert same_bytes(loaded.transform(graph), gate.embedding_)
+    GATE.load(path).save(path.with_name("again"))
+    assert path.with_name("again").read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -218,7 +247,10 @@ def test_a_model_is_no_checkpoint(path):
 
 @pytest.mark.parametrize(
     "field",
-    ["architecture", "dtype", "feature_names", "directed", "weighted", "training", "versions"],
+    [
+        *("architecture", "dtype", "feature_names", "encoding", "directed", "weighted"),
+        *("training", "versions"),
+    ],
 )
 def test_a_header_without_a_field(good, field):
     assert f"its header lacks {field!r}" in refusal(rewrite(good, drop=[field]))
@@ -230,6 +262,7 @@ def test_a_header_without_a_field(good, field):
         ("architecture", []),
         ("dtype", None),
         ("feature_names", "abcd"),
+        ("encoding", []),
         ("directed", 0),
         ("weighted", None),
         ("training", "fast"),
@@ -313,6 +346,18 @@ def test_an_unknown_dtype(good, dtype):
 def test_feature_names_that_do_not_fit(good, names):
     assert "its feature names do not fit its 4 features" in refusal(
         rewrite(good, feature_names=names)
+    )
+
+
+def test_an_encoding_that_does_not_fit(good):
+    encoding = Encoding.learn(Attributes.from_columns({name: [1, 2] for name in "abcd"}))
+    assert GATE.load(rewrite(good, encoding=encoding.to_dict())).encoding_ == encoding
+    others = Encoding.learn(Attributes.from_columns({name: [1, 2] for name in "abcx"}))
+    words = "its feature names are not those of its encoding"
+    assert words in refusal(rewrite(good, encoding=others.to_dict()))
+    assert words in refusal(rewrite(good, encoding=encoding.to_dict(), feature_names=None))
+    assert "has a column of kind 'x'" in refusal(
+        rewrite(good, encoding={"scale": True, "columns": [{"kind": "x"}]})
     )
 
 

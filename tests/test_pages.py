@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -79,6 +80,23 @@ def test_the_method_of_the_docs_runs(tmp_path, monkeypatch):
     dataset = load_dataset("citeseer")
     task = Task(found["TwoHopMean"], dataset.graph, "inductive", ("test",), "one-vs-rest")
     assert task.run(0).accuracy > 60
+
+
+@pytest.mark.filterwarnings("ignore:the loss was still falling")
+def test_the_graphs_of_the_docs_are_read(tmp_path, monkeypatch, capsys):
+    """The tables, the code and what it prints stand on the page."""
+    text = (ROOT / "docs/graphs.md").read_text(encoding="utf-8")
+    blocks = [dedent(block) for block in re.findall(r"(?:^    .*\n)+", text, flags=re.MULTILINE)]
+    tables = [block for block in blocks if block.startswith(("id,", "source,"))]
+    monkeypatch.chdir(tmp_path)
+    for name, table in zip(("people.csv", "friends.csv"), tables, strict=True):
+        Path(name).write_text(table)
+    (printed,) = [block for block in blocks if block.startswith("Attributes(")]
+    found: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(code, found)
+    assert capsys.readouterr().out == printed
+    assert found["graph"].n_edges == 4
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):

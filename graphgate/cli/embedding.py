@@ -54,7 +54,7 @@ def embed(
         if path is not None:
             check_output_path(path, (".safetensors",))
     distinct(edges, nodes, out, model, checkpoint)
-    graph = read_graph(edges, nodes, directed=directed)
+    graph = read_graph(edges, nodes, directed=directed or None)
     typer.echo(repr(graph), err=True)
     from graphgate.embedder import GATE
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 
 # The groups of commands in the list of the help, in the order in which a user meets them.
 EMBEDDINGS, ANSWERS, PICTURES, PAPER = (
@@ -50,7 +51,10 @@ def _options(
 def main() -> None:
     """The command `graphgate`: what a user did wrong is one line and exit code 2."""
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", InputWarning)
+            warnings.showwarning = _show_note  # type: ignore[assignment]
+            app()
     except InputError as error:
         sys.exit(_fail(str(error)))
     except MemoryError:
@@ -63,6 +67,10 @@ def main() -> None:
         if stop.code == 130:
             typer.echo("interrupted", err=True)
         raise
+
+
+def _show_note(message: Warning | str, *_: object) -> None:
+    typer.echo(f"note: {message}", err=True)
 
 
 def _fail(message: str) -> int:

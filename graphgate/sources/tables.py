@@ -1,124 +1,211 @@
-"""CSV tables -> `Graph`, and an embedding -> a Parquet or CSV table."""
+"""Tables -> `Graph`, and an embedding -> a Parquet or CSV table."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from graphgate.errors import InputError
 from graphgate.files import replacing
 from graphgate.graph import Graph
-from graphgate.sources.csv_file import CsvFile
+from graphgate.sources.csv_file import COMPRESSIONS, SEPARATORS, CsvFile
+from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, read_edges
+from graphgate.sources.frame import Frame
+from graphgate.sources.graph_file import (
+    is_adjacency_file,
+    is_graph_file,
+    read_graph_file,
+    read_network,
+)
+from graphgate.sources.joined import graph_of_network, graph_of_rows, network_edges
+from graphgate.sources.matrix_file import MATRIX_ENDINGS, is_matrix_file
+from graphgate.sources.node_table import NodeColumns, read_nodes
+from graphgate.sources.parquet_file import ENDINGS as PARQUET
+from graphgate.sources.parquet_file import ParquetFile
+from graphgate.sources.table import StrPath, Table, check_file
 
 EMBEDDING_ENDINGS = (".parquet", ".csv")
 
-StrPath = str | os.PathLike[str]
+
+_ABOUT_NODES = ("the column", "the attributes", "two features")  # how errors begin
 
 
-def read_graph(edges_path: StrPath, nodes_path: StrPath, directed: bool = False) -> Graph:
-    """The graph of a table of nodes and a table of edges, both CSV with a header, in UTF-8.
+def read_graph(
+    edges: StrPath,
+    nodes: StrPath | None = None,
+    *,
+    directed: bool | None = None,
+    unknown_nodes: str = "drop",
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = "weight",
+    id: str = "id",
+    label: str | None = "label",
+    drop: Iterable[str] = (),
+    words: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    scale: bool = True,
+) -> Graph:
+    """The graph of a table of edges and perhaps a table of nodes, read by the endings of files.
 
-    Nodes: a column `id`, numeric attribute columns, and perhaps `label` (empty: none). Edges:
-    `source`, `target` and perhaps `weight`. Ids become whole numbers where every one is written
-    as such ("7", not "07"), and stay text otherwise; so do labels. Attributes are float32, the
-    precision that the method trains in.
+    Tables are CSV (.csv) or TSV (.tsv), also compressed (.gz, .bz2, .zst, .xz), with a header and
+    in UTF-8, or Parquet (.parquet, .pq). Without a table of nodes there are those that the edges
+    name, in order of first appearance, with structural features.
+
+    In place of a table of edges there may be a file that holds a whole graph: GraphML, GML, GEXF,
+    Pajek, an edge list, an adjacency list or an adjacency matrix (`graph_file.GRAPH_ENDINGS`); its
+    own attributes count where there is no table of nodes. In place of that there may be a matrix of
+    features (.npz, .npy, .mtx), whose rows are nodes 0, 1, ….
+
+    Parameters
+    ----------
+    source, target, weight : columns of the edges; there need be no weight, and None ignores it.
+        Other columns are ignored with a warning.
+    id, label : columns of the nodes; there need be no label, and None makes an attribute of it.
+    drop : columns of the nodes to leave out. All others are attributes.
+    words, categories : columns of the nodes that are text to be split at white space into words,
+        and categories although they look like numbers.
+    kinds : "number", "boolean", "category" or "words" by column, where known: those of a model are
+        `gate.encoding_.kinds`. Columns that are not there are passed over.
+    unknown_nodes : what to do with edges that name a node which the node table lacks. "drop" leaves
+        the edge out, "add" adds the node with all attributes missing, both with a warning that
+        counts them; "refuse" is an error.
+    directed : None is as the file says; a table does not, and is undirected.
+    scale : as of `Graph`.
     """
-    nodes, edges = CsvFile.open(nodes_path), CsvFile.open(edges_path)
-    nodes.require("id")
-    edges.require("source", "target")
-    names = [name for name in nodes.header if name not in ("id", "label")]
-    if not names:
-        raise InputError(f"{nodes.path} has no attribute column; add one or more numeric columns")
-    if unknown := [name for name in edges.header if name not in ("source", "target", "weight")]:
-        raise InputError(
-            f"{edges.path} has a column {unknown[0]!r}, but an edge table has only "
-            "source, target and weight; remove it"
+    node_columns = NodeColumns(id, label, drop, words, categories, kinds)
+    edge_columns = EdgeColumns(source, target, weight)
+    features = nodes if nodes is not None and is_matrix_file(nodes) else None
+    if is_adjacency_file(edges):
+        if nodes is not None and features is None:
+            raise InputError(
+                f"{edges} is a matrix, whose nodes have no names, so {nodes} cannot tell of them; "
+                f"give features row by row ({', '.join(MATRIX_ENDINGS)})"
+            )
+        named = [*drop, *words, *categories]
+        return read_graph_file(edges, features, drop=named, directed=directed, scale=scale)
+    if is_graph_file(edges):
+        network = read_network(edges, directed=directed, weight=weight)
+        if nodes is None:
+            return graph_of_network(network, str(edges), node_columns, scale=scale)
+        edge_table, directed = network_edges(network, edges, nodes), network.directed
+        edge_columns = EdgeColumns()
+    else:
+        edge_table = open_table(edges)
+    if features is not None:
+        return graph_of_rows(
+            edge_table, features, edge_columns, unknown_nodes, directed=bool(directed)
         )
-    table = nodes.read(numeric=names)
-    if table.num_rows == 0:
-        raise InputError(f"{nodes.path} has a header but no rows; a graph needs at least one node")
-    written = table.column("id").to_pylist()
-    _check_ids(nodes, written)
-    x = _attributes(nodes, table, names)
-    pairs, weights = _edges(edges, written)
-    ids = _numbers_or_text(written)
+    return _graph(
+        edge_table,
+        None if nodes is None else open_table(nodes),
+        edge_columns,
+        node_columns,
+        unknown_nodes,
+        directed=bool(directed),
+        scale=scale,
+    )
+
+
+def graph_from_frames(
+    edges: Any,
+    nodes: Any = None,
+    *,
+    directed: bool = False,
+    unknown_nodes: str = "drop",
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = "weight",
+    id: str = "id",
+    label: str | None = "label",
+    drop: Iterable[str] = (),
+    words: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    scale: bool = True,
+) -> Graph:
+    """The graph of data frames of pandas or Polars, or of Arrow tables; all as `read_graph` does.
+
+    >>> import pyarrow as pa
+    >>> graph_from_frames(pa.table({"source": ["a", "b"], "target": ["b", "c"]}))
+    Graph(3 nodes, 2 undirected edges, 68 structural features)
+    """
+    return _graph(
+        Frame(edges, "the table of edges"),
+        None if nodes is None else Frame(nodes, "the table of nodes"),
+        EdgeColumns(source, target, weight),
+        NodeColumns(id, label, drop, words, categories, kinds),
+        unknown_nodes,
+        directed=directed,
+        scale=scale,
+    )
+
+
+def open_table(path: StrPath) -> Table:
+    """A file by its ending."""
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if endings and endings[-1] in PARQUET:
+        return ParquetFile.open(path)
+    if endings and endings[-1] in COMPRESSIONS:
+        endings.pop()
+    if endings and endings[-1] in SEPARATORS:
+        return CsvFile.open(path)
+    check_file(path)
+    raise InputError(
+        f"{path} is not named as a table: use .csv or .tsv, perhaps with "
+        f"{', '.join(COMPRESSIONS)} after it, or {' or '.join(PARQUET)}"
+    )
+
+
+def _graph(
+    edge_table: Table,
+    node_table: Table | None,
+    edge_columns: EdgeColumns,
+    node_columns: NodeColumns,
+    unknown: str,
+    *,
+    directed: bool,
+    scale: bool,
+) -> Graph:
+    if unknown not in UNKNOWN:
+        raise InputError(f"unknown_nodes must be one of {', '.join(UNKNOWN)}, got {unknown!r}")
+    if node_table is None:
+        edges = read_edges(edge_table, edge_columns)
+        if len(edges.ids) == 0:
+            raise InputError(f"{edge_table.what} has no edges, and there is no table of nodes")
+        attributes = labels = None
+    else:
+        nodes = read_nodes(node_table, node_columns)
+        edges = read_edges(edge_table, edge_columns, nodes.ids, node_table, unknown)
+        attributes, labels = nodes.attributes, nodes.labels
+        if edges.added:
+            attributes = None if attributes is None else attributes.padded(edges.added)
+            labels = None if labels is None else [*labels, *[None] * edges.added]
+    ids = edges.ids
+    whole = pa.types.is_integer(ids.type)
     try:
         return Graph.from_edges(
-            x,
-            np.fromiter(ids, dtype=object, count=len(ids))[pairs],
-            weights,
-            ids=ids,
-            labels=_labels(table.column("label").to_pylist()) if "label" in nodes.header else None,
+            attributes,
+            edges.pairs,
+            edges.weights,
+            ids=ids.to_numpy() if whole else ids.to_pylist(),
+            by_row=True,
+            labels=labels,
             directed=directed,
-            feature_names=names,
+            scale=scale,
         )
     except InputError as error:
-        raise InputError(f"{edges.path}: {error}") from None
-
-
-def _check_ids(file: CsvFile, ids: list[str]) -> None:
-    if "" in ids:
-        file.refuse_cell(ids.index(""), "id", "names no node; give every node an id")
-    first: dict[str, int] = {}
-    for row, value in enumerate(ids):
-        if first.setdefault(value, row) != row:
-            line = file.line(first[value])
-            file.refuse_cell(row, "id", f"is on line {line} already; ids must be distinct")
-
-
-def _attributes(file: CsvFile, table: pa.Table, names: list[str]) -> np.ndarray:
-    x = np.empty((table.num_rows, len(names)), dtype=np.float32)
-    for column, name in enumerate(names):
-        with np.errstate(over="ignore"):  # too large for float32: found and refused just below
-            x[:, column] = table.column(name).to_numpy()
-        if not (finite := np.isfinite(x[:, column])).all():
-            row = int(np.argmin(finite))
-            file.refuse_cell(row, name, "is not a finite float32 number; fill or rescale it")
-    return x
-
-
-def _edges(file: CsvFile, ids: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Row numbers of both ends, (E, 2), and the weights if the table has them."""
-    table = file.read(numeric=[name for name in file.header if name == "weight"])
-    known = pa.array(ids, pa.string())
-    pairs = np.empty((table.num_rows, 2), dtype=np.int64)
-    for end, name in enumerate(("source", "target")):
-        rows = pc.index_in(table.column(name), value_set=known)
-        if rows.null_count:
-            at = rows.is_null().index(True).as_py()
-            file.refuse_cell(at, name, "is not the id of a node; add it to the node table")
-        pairs[:, end] = rows.to_numpy()
-    if "weight" not in file.header:
-        return pairs, None
-    weights = table.column("weight").to_numpy()
-    if not (fine := np.isfinite(weights) & (weights >= 0)).all():
-        file.refuse_cell(
-            int(np.argmin(fine)), "weight", "is not a positive finite number; mend the weight"
-        )
-    return pairs, weights
-
-
-def _labels(values: list[str]) -> list[Any]:
-    given = iter(_numbers_or_text([value for value in values if value]))
-    return [next(given) if value else None for value in values]
-
-
-def _numbers_or_text(values: list[str]) -> list[Any]:
-    """Integers if every value is one as `str` would write it, in 64 bits; else text."""
-    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", value) for value in values):
-        numbers = [int(value) for value in values]
-        if all(-(2**63) < number < 2**63 for number in numbers):
-            return numbers
-    return values
+        of_nodes = node_table is not None and str(error).startswith(_ABOUT_NODES)
+        what = node_table.what if node_table is not None and of_nodes else edge_table.what
+        raise InputError(f"{what}: {error}") from None
 
 
 def check_output_path(path: StrPath, endings: Sequence[str] = EMBEDDING_ENDINGS) -> Path:

@@ -1,0 +1,1 @@
+"""Other libraries' graphs <-> `Graph`: NetworkX and PyTorch Geometric."""

@@ -1,0 +1,1 @@
+"""Spatial omics: AnnData in, embeddings, attention and domains in the same AnnData."""

@@ -1,0 +1,251 @@
+"""Encodings against scikit-learn and pandas, and what they refuse."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+from sklearn.preprocessing import StandardScaler
+from test_attributes import VALUES
+
+from graphgate import Attributes, Encoding, InputError, InputWarning
+
+
+def table(**columns) -> Attributes:
+    return Attributes.from_columns(columns)
+
+
+def dense(x) -> np.ndarray:
+    return x.toarray() if sp.issparse(x) else x
+
+
+def encoded(attributes: Attributes, **options) -> pd.DataFrame:
+    encoding = Encoding.learn(attributes, **options)
+    x = encoding.apply(attributes)
+    assert x.dtype == np.float32
+    return pd.DataFrame(dense(x), columns=encoding.feature_names)
+
+
+def test_numbers_are_scaled_as_scikit_learn_does():
+    x = np.random.default_rng(0).normal(3, 2, (50, 4)) * [1, 1e-200, 1e200, 1e3] + [0, 0, 0, 1e6]
+    found = encoded(table(**{f"c{at}": column for at, column in enumerate(x.T)}))
+    expected = StandardScaler().fit_transform(x / [1, 1e-200, 1e200, 1])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_column_of_mostly_zeros_keeps_them():
+    column = [0, 0, 0, 0, 0, 3, -4]
+    found = encoded(table(a=column, b=[0, 0, 0, 0, 1, 1, 1], c=[0, 0, 0, 0, 2, 2, 2]))
+    np.testing.assert_allclose(found["a"], np.array(column) / np.sqrt(12.5), rtol=1e-6)
+    assert found["b"].tolist() == found["c"].tolist() == [0, 0, 0, 0, 1, 1, 1]
+    even = encoded(table(a=[0, 0, 1, 1]))  # half is not more than half
+    assert even["a"].tolist() == [-1, -1, 1, 1]
+
+
+def test_constant_and_empty_columns_are_zeros():
+    found = encoded(table(a=[0.1] * 3, b=[0, 0, 0], c=[None] * 3, d=[1, 2, 3]))
+    assert found.columns.tolist() == ["a", "b", "c", "c=missing", "d"]
+    assert (found[["a", "b", "c"]] == 0).all(axis=None)
+    assert found["c=missing"].tolist() == [1, 1, 1]
+
+
+def test_missing_numbers_are_the_mean_and_told():
+    found = encoded(table(a=[1, None, 3], b=[0, 0, None]))
+    assert found.columns.tolist() == ["a", "a=missing", "b", "b=missing"]
+    assert found["a"].tolist() == [-1, 0, 1]
+    assert found["a=missing"].tolist() == [0, 1, 0]
+    assert found["b"].tolist() == [0, 0, 0]
+    plain = encoded(table(a=[1, None, 4], b=[0, None, 0]), scale=False)
+    assert plain.to_numpy().tolist() == [[1, 0, 0, 0], [2.5, 1, 0, 1], [4, 0, 0, 0]]
+
+
+def test_categories_are_pandas_dummies():
+    values = ["b", "a", None, "b", "ä"]
+    found = encoded(table(town=values))
+    expected = pd.get_dummies(pd.Series(values), prefix="town", prefix_sep="=", dtype=np.float32)
+    pd.testing.assert_frame_equal(found, expected)
+    mixed = encoded(Attributes.from_columns({"k": [10, 9, True]}, kinds={"k": "category"}))
+    assert mixed.columns.tolist() == ["k=True", "k=9", "k=10"]
+
+
+def test_booleans_and_words():
+    found = encoded(table(yes=[True, None, False], text=[["b", "a", "b"], [], ["c"]]))
+    assert found.columns.tolist() == ["yes", "yes=missing", "text=a", "text=b", "text=c"]
+    assert found.to_numpy().tolist() == [[1, 0, 1, 2, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1]]
+    assert encoded(table(yes=[True, False])).columns.tolist() == ["yes"]
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_it_is_the_same_by_blocks_and_after_a_round_trip(data):
+    """Small blocks, sparse and dense, all rows and one by one: always the same numbers."""
+    n = data.draw(st.integers(1, 8))
+    kinds = data.draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4))
+    lists = {
+        f"c{at}": data.draw(st.lists(VALUES[kind], min_size=n, max_size=n))
+        for at, kind in enumerate(kinds)
+    }
+    attributes = Attributes.from_columns(
+        lists, kinds={f"c{at}": kind for at, kind in enumerate(kinds)}
+    )
+    try:
+        encoding = Encoding.learn(attributes, scale=data.draw(st.booleans()))
+        x = encoding.apply(attributes)
+    except InputError:  # no value at all, names that clash, or too large for float32
+        reject()
+    again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict(), allow_nan=False)))
+    assert again == encoding
+    assert again.feature_names == encoding.feature_names
+    np.testing.assert_array_equal(dense(again.apply(attributes)), dense(x))
+    assert not sp.issparse(x) or x.nnz < 0.2 * dense(x).size
+    assert np.isfinite(dense(x)).all()
+    rows = [dense(encoding.apply(attributes.take(np.array([row])))) for row in range(n)]
+    np.testing.assert_array_equal(np.concatenate(rows), dense(x))
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_blocks_join_without_a_seam(scale, monkeypatch):
+    rng = np.random.default_rng(1)
+    columns = {f"n{at}": rng.normal(size=100).astype(np.float32) for at in range(5)}
+    columns["z"] = np.where(rng.random(100) < 0.9, 0, rng.normal(size=100))
+    columns["m"] = np.where(rng.random(100) < 0.3, np.nan, 1 + rng.normal(size=100))
+    columns["k"] = rng.choice(["a", "b", None], 100)
+    columns["w"] = [[f"w{w}" for w in rng.integers(0, 40, 5)] for _ in range(100)]
+    attributes = Attributes.from_columns(columns)
+    encoding = Encoding.learn(attributes, scale=scale)
+    whole = encoding.apply(attributes)
+    for sizes in (
+        {"_ROWS": 7, "_WIDTH": 3, "SPARSE_BELOW": 0},
+        {"_ENTRIES": 60, "SPARSE_BELOW": 2},
+    ):
+        with monkeypatch.context() as patched:
+            for name, value in sizes.items():
+                patched.setattr(f"graphgate.encoding.{name}", value)
+            found = encoding.apply(attributes)
+        assert sp.issparse(found) == ("_ENTRIES" in sizes)
+        np.testing.assert_array_equal(dense(found), dense(whole))
+        if sp.issparse(found):
+            assert found.has_canonical_format
+            assert (found.data != 0).all()
+
+
+def test_sparse_where_few_values_are_not_zero():
+    values = [f"v{at % 10}" for at in range(40)]
+    assert sp.issparse(Encoding.learn(table(a=values)).apply(table(a=values)))
+    few = [f"v{at % 4}" for at in range(40)]
+    assert isinstance(Encoding.learn(table(a=few)).apply(table(a=few)), np.ndarray)
+
+
+# --- applied to other nodes ----------------------------------------------------------------------
+
+LEARNED = table(n=[1, 3], b=[True, False], k=["x", "y"], w=[["p"], ["q"]])
+
+
+def test_other_nodes_get_the_learned_numbers():
+    encoding = Encoding.learn(LEARNED)
+    new = table(w=[["q", "r", "q"], []], k=["y", None], n=[5, None], b=[None, True])
+    x = dense(encoding.apply(new))
+    assert encoding.feature_names == ("n", "b", "k=x", "k=y", "w=p", "w=q")
+    assert x.tolist() == [[3, 0, 0, 1, 0, 2], [0, 1, 0, 0, 0, 0]]
+
+
+def test_unknown_categories_are_counted():
+    new = table(n=[1] * 4, b=[True] * 4, k=["z", "x", "z", "a"], w=[[]] * 4)
+    with pytest.warns(InputWarning, match=r"3 node\(s\) have values in the column 'k'.*'a', 'z'"):
+        x = dense(Encoding.learn(LEARNED).apply(new))
+    assert x[:, 2:4].tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]
+
+
+def test_additional_columns_are_ignored_with_a_warning():
+    new = table(n=[1], b=[True], k=["x"], w=[["p"]], more=[1], most=["a"])
+    with pytest.warns(InputWarning, match=r"2 column\(s\) .* are ignored: more, most"):
+        x = Encoding.learn(LEARNED).apply(new)
+    assert x.shape == (1, 6)
+
+
+def test_a_column_without_a_value_is_of_any_kind():
+    new = table(n=[None], b=[None], k=[None], w=[None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dense(Encoding.learn(LEARNED).apply(new)).tolist() == [[0, 0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"n": [1], "b": [True], "k": ["x"]}, r"lack the column 'w' \(words\).*there are n, b, k"),
+        ({"n": ["x"], "b": [True], "k": ["x"], "w": [[]]}, "'n' was learned as number, but is cat"),
+        ({"n": [1], "b": [True], "k": [1], "w": [[]]}, "'k' was learned as category, but is numb"),
+        ({"n": [1e300], "b": [True], "k": ["x"], "w": [[]]}, "'n' holds 1e[+]300 in row 0, which"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(columns, words):
+    with pytest.raises(InputError, match=words):
+        Encoding.learn(LEARNED).apply(Attributes.from_columns(columns))
+
+
+def test_too_many_categories_are_refused_with_the_ways_out():
+    for values, told in [
+        ([str(at) for at in range(1001)] * 3, "1,001 different values in 3,003 rows"),
+        ([str(at) for at in range(21)], "21 different values in 21 rows"),
+    ]:
+        with pytest.raises(InputError, match=f"{told}, too many .*leave it out, or .* words"):
+            Encoding.learn(table(a=values))
+        assert Encoding.learn(table(a=values), check=False).rules
+    Encoding.learn(table(a=[str(at) for at in range(20)]))
+    Encoding.learn(table(a=[str(at) for at in range(1000)] * 2))
+
+
+def test_features_need_names_of_their_own():
+    with pytest.raises(InputError, match="two features would be named 'a=b'"):
+        Encoding.learn(Attributes.from_columns({"a": ["b"], "a=b": [1]}))
+    with pytest.raises(InputError, match="two features would be named 'a=1'"):
+        Encoding.learn(table(a=[1, "1"]))
+    with pytest.raises(InputError, match="no column holds a value"):
+        Encoding.learn(Attributes.from_columns({"a": [None]}, kinds={"a": "category"}))
+
+
+# --- from a file ---------------------------------------------------------------------------------
+
+
+def changed(column: int, **fields) -> dict:
+    content = json.loads(json.dumps(Encoding.learn(LEARNED).to_dict()))
+    content["columns"][column] |= fields
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "not a table of fields"),
+        ({"scale": True}, "lacks 'columns'"),
+        ({"scale": 1, "columns": []}, "'scale' in its encoding has the wrong type"),
+        ({"scale": True, "columns": []}, "give no features"),
+        ({"scale": True, "columns": [3]}, "a column of kind None"),
+        ({"scale": True, "columns": [{"kind": ["number"]}]}, r"a column of kind \['number'\]"),
+        (changed(0, kind="date"), "a column of kind 'date'"),
+        (changed(0, kind="words"), "lacks 'words'"),
+        (changed(0, name=3), "'name' in its encoding has the wrong type"),
+        (changed(0, name="k"), "has a column twice"),
+        (changed(0, center="0"), "'center' in its encoding has the wrong type"),
+        (changed(0, divisor=0), "'n' is scaled must be finite"),
+        (changed(0, divisor=-1.0), "'n' is scaled must be finite"),
+        (changed(0, fill=10**400), "int too large"),
+        (changed(0, missing=0), "'missing' in its encoding has the wrong type"),
+        (changed(0, power=2), "unknown field 'power'"),
+        (changed(2, values=["x", "x"]), "categories of 'k' must be distinct"),
+        (changed(2, values=["x", ["y"]]), "categories of 'k' must be distinct"),
+        (changed(2, values=["x", None]), "categories of 'k' must be distinct"),
+        (changed(3, words=["x", 1]), "words of 'w' must be distinct"),
+        (changed(3, words=["x", "x"]), "words of 'w' must be distinct"),
+    ],
+    ids=str,
+)
+def test_what_is_no_encoding_is_refused(content, words):
+    with pytest.raises(InputError, match=f"^m is no model: .*{words}") as caught:
+        Encoding.from_dict(content, "m is no model")
+    assert "\n" not in str(caught.value)

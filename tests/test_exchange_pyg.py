@@ -1,0 +1,199 @@
+"""PyTorch Geometric's Data in and out."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
+
+from graphgate import Graph, InputError, graph_from_pyg, to_pyg
+from graphgate.errors import InputWarning
+from tests.graphs import graphs
+
+# torch calls its CSR tensors a beta, and PyG makes some as it looks at its fields.
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
+
+PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def dense(x):
+    return x if isinstance(x, np.ndarray) else x.toarray()
+
+
+def same(a: Graph, b: Graph) -> None:
+    assert (dense(a.x) == dense(b.x)).all()
+    assert a.x.dtype == b.x.dtype
+    assert (a.adjacency != b.adjacency).nnz == 0
+    assert a.ids.tolist() == b.ids.tolist()
+    assert a.classes == b.classes
+    assert (a.labels is None) == (b.labels is None)
+    assert a.labels is None or (a.labels == b.labels).all()
+    assert {k: v.tolist() for k, v in a.splits.items()} == {
+        k: v.tolist() for k, v in b.splits.items()
+    }
+    assert a.feature_names == b.feature_names
+    assert a.weighted == b.weighted
+
+
+@settings(max_examples=60)
+@given(graphs())
+def test_there_and_back(graph):
+    for sparse in (False, True):
+        back = graph_from_pyg(to_pyg(graph, sparse=sparse))
+        same(back, graph)
+        symmetric = (graph.adjacency != graph.adjacency.T).nnz == 0
+        assert back.directed is (not symmetric)
+        assert isinstance(back.x, np.ndarray) == (not sparse or isinstance(graph.x, np.ndarray))
+
+
+def test_everything_that_a_graph_has_goes_along():
+    graph = Graph.from_edges(
+        [[1.0, 0], [2, 3], [4, 5], [0, 1]],
+        [("a", 7), (7, ("c", 1))],
+        [0.5, 2.0],
+        ids=["a", 7, ("c", 1), "alone"],
+        labels=["x", None, "y", "x"],
+        splits={"train": [True, False, False, False], "test": [False, False, True, True]},
+        feature_names=["one", "two"],
+    )
+    data = to_pyg(graph)
+    assert data.is_undirected()
+    assert data.num_nodes == 4
+    assert data.y.tolist() == [0, -1, 1, 0]
+    assert data.train_mask.tolist() == [True, False, False, False]
+    assert data.validate()
+    same(graph_from_pyg(data), graph)
+    data.x[0, 0] = 9  # a copy: the graph cannot be changed
+    assert graph.x[0, 0] == 1
+
+
+def test_what_pyg_users_have():
+    data = Data(
+        x=torch.eye(3),
+        edge_index=PATH,
+        y=torch.tensor([[0], [1], [-1]]),
+        train_mask=torch.tensor([True, False, False]),
+        val_mask=torch.tensor([False, True, False]),
+    )
+    graph = graph_from_pyg(data)
+    assert repr(graph) == (
+        "Graph(3 nodes, 2 undirected edges, 3 dense features, 2 classes, train 1, val 1)"
+    )
+    assert graph.labels.tolist() == [0, 1, -1]
+    assert graph.ids.dtype == np.int64
+
+
+def test_direction_is_found_as_pyg_finds_it():
+    one_way = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    graph = graph_from_pyg(one_way)
+    assert graph.directed
+    assert graph.attended[[1]].indices.tolist() == [0]  # a message goes from source to target
+    both = Data(x=torch.eye(3), edge_index=to_undirected(one_way.edge_index))
+    assert not graph_from_pyg(both).directed
+    weighted = Data(x=torch.eye(3), edge_index=PATH, edge_weight=torch.tensor([1.0, 2, 3, 3]))
+    assert graph_from_pyg(weighted).directed
+    weighted.edge_weight = torch.tensor([2.0, 2, 3, 3])
+    assert not graph_from_pyg(weighted).directed
+    assert weighted.is_undirected()
+
+
+def test_without_features_they_are_those_of_the_structure():
+    graph = graph_from_pyg(Data(edge_index=PATH, num_nodes=5))
+    assert graph.structural
+    assert graph.n_nodes == 5
+    assert to_pyg(graph).x.shape == (5, graph.n_features)
+
+
+def test_a_sparse_adjacency_is_read_as_pyg_writes_it():
+    edges = torch.tensor([[0, 2], [1, 1]])
+    adj_t = torch.sparse_coo_tensor(edges.flip(0), torch.ones(2), (3, 3))
+    graph = graph_from_pyg(Data(x=torch.eye(3), adj_t=adj_t))
+    assert graph.directed
+    assert not graph.weighted
+    assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+
+
+def test_weights_under_another_name():
+    data = Data(x=torch.eye(3), edge_index=PATH, edge_attr=torch.tensor([[2.0], [2], [3], [3]]))
+    with pytest.warns(InputWarning, match="edge_attr of the Data is left out; name it by `weight`"):
+        assert not graph_from_pyg(data).weighted
+    assert graph_from_pyg(data, weight="edge_attr").adjacency[0, 1] == 2
+    with pytest.raises(InputError, match="no 'strength' to take the weights from"):
+        graph_from_pyg(Data(x=torch.eye(3), edge_index=PATH), weight="strength")
+
+
+def test_parallel_edges_are_merged_and_told():
+    index = torch.tensor([[0, 0, 1, 1], [1, 1, 0, 0]])
+    with pytest.warns(InputWarning, match="2 parallel edges join a pair .* one of each is kept"):
+        graph = graph_from_pyg(Data(x=torch.eye(2), edge_index=index))
+    assert graph.n_edges == 1
+    assert not graph.directed
+    weights = torch.tensor([1.0, 2, 3, 0])
+    with pytest.warns(InputWarning, match="their weights are added"):
+        graph = graph_from_pyg(Data(x=torch.eye(2), edge_index=index, edge_weight=weights))
+    assert graph.adjacency.toarray().tolist() == [[0, 3], [3, 0]]
+
+
+def test_masks_of_several_splits():
+    masks = torch.tensor([[True, False], [False, True], [False, False]])
+    data = Data(x=torch.eye(3), edge_index=PATH, train_mask=masks, test_mask=~masks.any(1))
+    with pytest.raises(InputError, match=r"train_mask has 2 columns; say by split= .*\(0 to 1\)"):
+        graph_from_pyg(data)
+    assert graph_from_pyg(data, split=1).splits["train"].tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"edge_index": torch.tensor([[0, 3], [1, 1]])}, r"edge 1 of edge_index is \(3, 1\), but"),
+        ({"edge_index": torch.tensor([[0, -1], [1, 1]])}, r"edge 1 of edge_index is \(-1, 1\)"),
+        ({"edge_index": PATH.T}, r"shape \(2, E\), got int64 of \(4, 2\)"),
+        ({"edge_index": PATH.float()}, "must be whole numbers"),
+        ({"edge_weight": torch.ones(3)}, r"edge_weight has the shape \(3,\) for 4 edges"),
+        ({"edge_weight": -torch.ones(4)}, "weights must be positive and finite"),
+        ({"y": torch.ones(3, 2)}, r"y has the shape \(3, 2\) for 3 nodes"),
+        ({"y": torch.tensor([0, 1, 2]), "classes": ["a", "b"]}, "y has the class 2, but classes"),
+        ({"x": torch.tensor([[1.0], [float("nan")], [0]])}, "NaN at row 1"),
+        ({"ids": ["a", "b"]}, "2 ids for 3 nodes"),
+        ({"ids": ["a", "b", "a"]}, "'a' is given more than once"),
+        (
+            {
+                "train_mask": torch.tensor([True, True, False]),
+                "val_mask": torch.tensor([False, True, False]),
+            },
+            "node 1 is in the split 'val' and in another one",
+        ),
+    ],
+)
+def test_refusals(fields, message):
+    data = Data(**{"x": torch.eye(3), "edge_index": PATH} | fields)
+    with pytest.raises(InputError, match=message):
+        graph_from_pyg(data)
+
+
+def test_without_pyg(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
+    with pytest.raises(InputError, match="needs PyTorch Geometric: pip install"):
+        to_pyg(Graph([[1.0]]))
+
+
+def test_what_is_no_data():
+    with pytest.raises(InputError, match=r"is needed, got list; of a dataset give an element"):
+        graph_from_pyg([])
+    with pytest.raises(InputError, match="no nodes"):
+        graph_from_pyg(Data(x=torch.empty(0, 3), edge_index=torch.empty(2, 0, dtype=torch.long)))
+
+
+def test_the_examples_of_the_docs_print_what_they_show(capsys):
+    page = Path(__file__).parents[1] / "docs" / "libraries.md"
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["python", "text"] * 2
+    names: dict = {}
+    for (_, code), (_, shown) in zip(blocks[::2], blocks[1::2], strict=True):
+        exec(code, names)
+        assert capsys.readouterr().out == shown

@@ -1,0 +1,527 @@
+"""Tables of nodes and edges from files and data frames: kinds, ids, unknown nodes, round trips."""
+
+import bz2
+import datetime
+import gzip
+import lzma
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_attributes import VALUES
+
+from graphgate import (
+    Attributes,
+    Graph,
+    InputError,
+    InputWarning,
+    frames_from_graph,
+    graph_from_frames,
+    read_graph,
+)
+
+EDGES = {"source": ["a", "b", "c"], "target": ["b", "c", "a"]}
+NODES = {
+    "id": ["a", "b", "c"],
+    "size": [1.5, None, 3.0],
+    "yes": [True, False, None],
+    "town": ["Ulm", None, "Bern"],
+    "text": [["to", "be", "to"], [], None],
+    "label": ["x", None, "y"],
+}
+KINDS = {"size": "number", "yes": "boolean", "town": "category", "text": "words"}
+VALUES_BACK = {
+    "size": [1.5, None, 3.0],
+    "yes": [True, False, None],
+    "town": ["Ulm", None, "Bern"],
+    "text": [{"to": 2.0, "be": 1.0}, {}, {}],
+}
+
+
+def parquet(tmp_path):
+    def make(table, name="nodes", **options):
+        pq.write_table(pa.table(table), tmp_path / f"{name}.parquet", **options)
+        return tmp_path / f"{name}.parquet"
+
+    return make
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Reads a graph of two Parquet files."""
+    write = parquet(tmp_path)
+
+    def read(edges=EDGES, nodes=NODES, **options):
+        return read_graph(write(edges, "edges"), None if nodes is None else write(nodes), **options)
+
+    return read
+
+
+@pytest.fixture(params=["parquet", "arrow", "pandas", "polars"])
+def made(request, files):
+    """Makes a graph of two tables, in one of four ways."""
+
+    def make(edges=EDGES, nodes=NODES, **options):
+        if request.param == "parquet":
+            return files(edges, nodes, **options)
+        form = {"arrow": pa.table, "pandas": pd.DataFrame, "polars": pl.DataFrame}[request.param]
+        return graph_from_frames(form(edges), None if nodes is None else form(nodes), **options)
+
+    return make
+
+
+def test_columns_of_every_kind(made):
+    graph = made()
+    assert graph.ids.tolist() == ["a", "b", "c"]
+    assert graph.attributes.kinds == KINDS
+    assert {n: graph.attributes[n].tolist() for n in KINDS} == VALUES_BACK
+    assert graph.labels.tolist() == [0, -1, 1]
+    assert graph.classes == ("x", "y")
+    assert graph.n_edges == 3
+
+
+def test_columns_by_other_names(made):
+    nodes = {
+        "who": [1, 2],
+        "k": [5, 6],
+        "group": [1.0, None],
+        "junk": ["p", "q"],
+        "t": ["a b a", ""],
+    }
+    edges = {"from": [1], "to": [2], "w": [0.5]}
+    graph = made(edges, nodes, id="who", label="group", drop=["junk"], categories=["k"],
+                 words=["t"], source="from", target="to", weight="w")  # fmt: skip
+    assert graph.ids.tolist() == [1, 2]
+    assert graph.attributes.kinds == {"k": "category", "t": "words"}
+    assert graph.attributes["k"].tolist() == [5, 6]
+    assert graph.attributes["t"].tolist() == [{"a": 2.0, "b": 1.0}, {}]
+    assert (graph.classes, graph.labels.tolist()) == ((1,), [0, -1])
+    assert graph.adjacency.toarray().tolist() == [[0, 0.5], [0.5, 0]]
+    with pytest.warns(InputWarning, match="ignored: w"):
+        graph = made(edges, nodes, id="who", label=None, drop=["junk", "t"], source="from",
+                     target="to", weight=None, kinds={"k": "category", "no": "words"})  # fmt: skip
+    assert not graph.weighted
+    assert graph.labels is None
+    assert graph.attributes.kinds == {"k": "category", "group": "number"}
+
+
+def test_a_graph_of_edges_alone(made):
+    graph = made({"source": [7, 3, 7], "target": [3, 5, 9]}, None)
+    assert graph.ids.tolist() == [7, 3, 5, 9]
+    assert graph.ids.dtype == np.int64
+    assert graph.structural
+    assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0, 1]
+    only_ids = made({"source": ["b"], "target": ["a"]}, {"id": ["a", "b", "c"]})
+    assert only_ids.structural
+    assert only_ids.ids.tolist() == ["a", "b", "c"]
+
+
+def test_other_columns_of_edges_are_named_in_a_warning(made):
+    with pytest.warns(InputWarning, match=r"2 column\(s\) of edges are ignored: kind, since"):
+        made(EDGES | {"kind": ["x"] * 3, "since": [1, 2, 3]})
+
+
+# --- nodes that the node table lacks -------------------------------------------------------------
+
+MORE = {"source": ["a", "z", "b", "y"], "target": ["b", "a", "z", "y"], "weight": [1.0, 2, 3, 4]}
+
+
+def test_edges_to_unknown_nodes_are_left_out_and_counted(made):
+    with pytest.warns(
+        InputWarning, match=r"3 of 4 edges name a node .*'z' \(row 1\), and are left"
+    ):
+        graph = made(MORE)
+    assert graph.n_nodes == 3
+    assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0]
+    with pytest.warns(InputWarning, match="are ids written alike"):
+        assert made({"source": ["x"], "target": ["y"]}).n_edges == 0
+
+
+def test_or_the_nodes_are_added(made):
+    with pytest.warns(InputWarning, match="3 of 4 edges name .* 2 nodes are added without attrib"):
+        graph = made(MORE, unknown_nodes="add")
+    assert graph.ids.tolist() == ["a", "b", "c", "z", "y"]
+    assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0, 2, 0]
+    assert graph.adjacency.toarray()[1].tolist() == [1, 0, 0, 3, 0]
+    assert graph.labels.tolist() == [0, -1, 1, -1, -1]
+    for name, values in VALUES_BACK.items():
+        unknown = {} if name == "text" else None
+        assert graph.attributes[name].tolist() == [*values, unknown, unknown]
+
+
+def test_or_they_are_refused(made):
+    with pytest.raises(InputError, match=r"row 1, column 'source': 'z' is not the id of a node"):
+        made(MORE, unknown_nodes="refuse")
+    with pytest.raises(InputError, match="unknown_nodes must be one of drop, add, refuse, got 'x'"):
+        made(unknown_nodes="x")
+
+
+# --- ids -----------------------------------------------------------------------------------------
+
+
+def test_kinds_of_ids(made):
+    assert made({"source": [1], "target": [2]}, {"id": [2, 1], "a": [0, 1]}).ids.tolist() == [2, 1]
+    same = made({"source": [1], "target": [2]}, {"id": ["2", "1"], "a": [0, 1]})
+    assert same.ids.tolist() == ["2", "1"]  # text stays text
+    assert same.n_edges == 1
+    assert made({"source": ["1"], "target": ["2"]}, {"id": [2, 1], "a": [0, 1]}).n_edges == 1
+    with pytest.raises(InputError, match=r"'source' names nodes by whole numbers, but their ids in "
+                       ".* are text; give both"):  # fmt: skip
+        made({"source": [1], "target": [2]}, {"id": ["1", "b"], "a": [0, 1]})
+    with pytest.raises(InputError, match=r"by text, but their ids in .* are whole numbers"):
+        made({"source": ["01"], "target": ["2"]}, {"id": [1, 2], "a": [0, 1]})
+    with pytest.raises(InputError, match="by whole numbers in one of 'source' and 'target'"):
+        made({"source": ["1"], "target": [2]}, None)
+
+
+def test_text_files_know_ids_by_their_spelling(tmp_path):
+    (tmp_path / "e.csv").write_text("source,target\n1,2\n01,2\n")
+    write = parquet(tmp_path)
+    nodes = write({"id": [1, 2], "a": [0, 1]})
+    with pytest.warns(InputWarning, match=r"1 of 2 edges .* such as '01' \(line 3\)"):
+        assert read_graph(tmp_path / "e.csv", nodes).n_edges == 1
+    with pytest.warns(InputWarning, match="1 nodes are added"):
+        both = read_graph(tmp_path / "e.csv", nodes, unknown_nodes="add")
+    assert both.ids.tolist() == ["1", "2", "01"]
+    (tmp_path / "n.csv").write_text("id,a\n1,0\n2,1\n")
+    edges = write({"source": [1], "target": [2]}, "edges")
+    assert read_graph(edges, tmp_path / "n.csv").ids.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "words"),
+    [
+        (EDGES, {"id": ["a", "b", "a"]}, "row 2, column 'id': 'a' is on row 0 already"),
+        (EDGES, {"id": ["a", None, "b"]}, "row 1, column 'id': the missing value names no node"),
+        (EDGES, {"id": [1.0, 2.0]}, "column 'id': ids of type double cannot be used"),
+        (EDGES, {"id": [True, False]}, "ids of type bool cannot be used"),
+        (EDGES, {"name": ["a"]}, "has no column 'id'; its columns are 'name'"),
+        (EDGES, NODES | {"size": [1.0, np.inf, 2]}, "row 1, column 'size': inf is not finite"),
+        (EDGES | {"weight": [1, -1, 2]}, NODES, "row 1, column 'weight': -1 is not a positive"),
+        (EDGES | {"weight": [1, None, 2]}, NODES, "row 1, column 'weight': .* must hold a number"),
+        (EDGES | {"weight": [[1], [2], [3]]}, NODES, "column 'weight': values of type .*list"),
+        ({"source": ["a"]}, NODES, "has no column 'target'"),
+        ({"source": ["a"], "target": [None]}, NODES, "row 0, column 'target': the missing value"),
+        (EDGES, NODES | {"text": [[1], [2], [3]]}, "column 'text': values of type .*list"),
+        (EDGES, NODES | {"text": [["a", None], [], []]}, "row 0, .* a word that is missing"),
+        ({"source": ["a", "b"], "target": ["b", "a"], "weight": [1.0, 2.0]}, NODES,
+         "edges.*: the undirected edge between"),
+        (EDGES, {"id": list("abc"), "a": ["x"] * 3, "a=x": [1, 2, 3]},
+         "nodes.*: two features would be named 'a=x'"),
+    ],
+)  # fmt: skip
+def test_wrong_tables_are_told_in_one_sentence_with_the_place(made, edges, nodes, words):
+    with pytest.raises(InputError, match=words) as caught:
+        made(edges, nodes)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"drop": ["none"]}, "has no column 'none'"),
+        ({"words": ["none"]}, "has no column 'none'"),
+        ({"label": "none"}, "has no column 'none'"),
+        ({"weight": "none"}, "has no column 'none'"),
+        ({"target": "source"}, "must be different columns"),
+        ({"words": ["town"], "categories": ["town"]}, "cannot be both words and category"),
+        ({"kinds": {"town": "date"}}, "cannot be of kind 'date'"),
+        ({"kinds": {"town": "number"}}, "row 0, column 'town': 'Ulm' is not a number"),
+        ({"kinds": {"size": "boolean"}}, "row 0, column 'size': 1.5 is neither true nor false"),
+        ({"words": ["size"]}, "column 'size': values of type double cannot be used here"),
+        ({"categories": ["text"]}, "column 'text': values of type .*list"),
+    ],
+)
+def test_wrong_arguments_are_told(made, options, words):
+    with pytest.raises(InputError, match=words):
+        made(**options)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+@pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".zst", ".xz"])
+def test_text_files_may_be_compressed(tmp_path, ending, separator):
+    kind = ".csv" if separator == "," else ".tsv"
+    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+    pack[".zst"] = lambda raw: pa.compress(raw, "zstd", asbytes=True)
+    for name, text in {
+        "nodes": "id,size,town\na,1,Ulm\nb,,\nc,3,Bern\n",
+        "edges": "source,target\na,b\n",
+        "wrong": "id,size\na,1\nb,inf\n",
+    }.items():
+        raw = text.replace(",", separator).encode()
+        (tmp_path / f"{name}{kind}{ending}").write_bytes(pack[ending](raw))
+    edges = tmp_path / f"edges{kind}{ending}"
+    graph = read_graph(edges, tmp_path / f"nodes{kind}{ending}")
+    assert graph.attributes["size"].tolist() == [1, None, 3]
+    assert graph.attributes["town"].tolist() == ["Ulm", None, "Bern"]
+    with pytest.raises(InputError, match="line 3, column 'size': 'inf' is not finite"):
+        read_graph(edges, tmp_path / f"wrong{kind}{ending}")
+    if ending:
+        edges.write_bytes(b"source,target\na,b\n")
+        with pytest.raises(InputError, match=r"cannot be read: .*as it is named") as caught:
+            read_graph(edges)
+        assert "\n" not in str(caught.value)
+        packed = pack[ending]((f"source{separator}target\n" + f"a{separator}b\n" * 5000).encode())
+        edges.write_bytes(packed[: len(packed) // 2])
+        with pytest.raises(InputError, match=r"edges.*cannot be read"):
+            read_graph(edges)
+
+
+def test_what_csv_makes_of_its_cells(tmp_path):
+    rows = [
+        "id,n,e,b,t,day,hour,gone",
+        "1,1,1e3,true,x,2024-01-01,10:30,",
+        '2,,nan,False,"",2024-01-02,10:31,',
+        "3,+3,.5,,NA,,,",
+    ]
+    (tmp_path / "n.csv").write_text("\n".join(rows))
+    (tmp_path / "e.csv").write_text("source,target\n")
+    found = read_graph(tmp_path / "e.csv", tmp_path / "n.csv").attributes
+    assert found["n"].tolist() == [1, None, 3]
+    assert found["e"].tolist() == [1000, None, 0.5]
+    assert found["b"].tolist() == [True, False, None]
+    assert found["t"].tolist() == ["x", None, "NA"]
+    assert found["day"].tolist() == [19723, 19724, None]
+    assert found["hour"].tolist() == ["10:30", "10:31", None]
+    assert found["gone"].tolist() == [None, None, None]
+    told = read_graph(
+        tmp_path / "e.csv",
+        tmp_path / "n.csv",
+        categories=["n"],
+        words=["t"],
+        kinds={"b": "boolean"},
+    ).attributes
+    assert told["n"].tolist() == ["1", None, "+3"]
+    assert told["t"].tolist() == [{"x": 1.0}, {}, {"NA": 1.0}]
+
+
+def test_a_word_among_numbers_is_told(tmp_path):
+    (tmp_path / "n.csv").write_text("id,a\n1,1.5\n2,NA\n3,-2\n4,1e3\n")
+    (tmp_path / "e.csv").write_text("source,target\n")
+    with pytest.warns(
+        InputWarning, match=r"1 of its cells are no numbers, such as 'NA' \(line 3\)"
+    ):
+        assert read_graph(tmp_path / "e.csv", tmp_path / "n.csv").attributes["a"].kind == "category"
+    read_graph(tmp_path / "e.csv", tmp_path / "n.csv", categories=["a"])
+    with pytest.raises(InputError, match="line 3, column 'a': 'NA' is not a number"):
+        read_graph(tmp_path / "e.csv", tmp_path / "n.csv", kinds={"a": "number"})
+
+
+@pytest.mark.parametrize("row_group_size", [1, 2, 100])
+def test_types_of_parquet(tmp_path, row_group_size):
+    moments = [datetime.datetime(1970, 1, 2, 12), None, datetime.datetime(1970, 1, 1)]
+    columns = {
+        "id": pa.array([3, 1, 2], pa.uint16()),
+        "f2": pa.array([1, None, 2], pa.float16()),
+        "f4": pa.array([1, 2.5, 2], pa.float32()),
+        "u8": pa.array([1, None, 2], pa.uint64()),
+        "money": pa.array([1, None, 2], pa.decimal128(9, 2)),
+        "when": pa.array(moments, pa.timestamp("ns")),
+        "cat": pa.array([7, None, 8]).dictionary_encode(),
+        "map": pa.array([{"a": 1.5, "b": 2}, None, {}], pa.map_(pa.string(), pa.float64())),
+        "fixed": pa.array([["a", "b"], None, ["b", "b"]], pa.list_(pa.string(), 2)),
+        "none": pa.nulls(3),
+        "label": pa.array([True, None, False]),
+    }
+    path = parquet(tmp_path)(columns, row_group_size=row_group_size)
+    edges = parquet(tmp_path)({"source": pa.nulls(0), "target": pa.nulls(0)}, "edges")
+    graph = read_graph(edges, path)
+    back = {name: graph.attributes[name].tolist() for name in graph.attributes}
+    assert back == {
+        "f2": [1, None, 2],
+        "f4": [1, 2.5, 2],
+        "u8": [1, None, 2],
+        "money": [1, None, 2],
+        "when": [1.5, None, 0],
+        "cat": [7, None, 8],
+        "map": [{"a": 1.5, "b": 2}, {}, {}],
+        "fixed": [{"a": 1, "b": 1}, {}, {"b": 2}],
+        "none": [None] * 3,
+    }
+    assert graph.attributes["f4"].values.dtype == np.float32
+    assert graph.classes == (False, True)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.time32("s"), pa.struct([("a", pa.int32())])])
+def test_types_that_are_no_attributes(kind):
+    nodes = pa.table({"id": [1], "odd": pa.nulls(1).cast(kind)})
+    with pytest.raises(InputError, match="the table of nodes, column 'odd': values of type"):
+        graph_from_frames(pa.table({"source": [1], "target": [1]}), nodes)
+
+
+@pytest.mark.parametrize("raw", [b"", b"PAR1", b"nonsense" * 20])
+def test_files_that_are_no_parquet(tmp_path, raw):
+    (tmp_path / "e.parquet").write_bytes(raw)
+    with pytest.raises(InputError, match=r"e\.parquet cannot be read as Parquet") as caught:
+        read_graph(tmp_path / "e.parquet")
+    assert "\n" not in str(caught.value)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(data=st.data())
+def test_damaged_parquet_is_refused_or_harmless(tmp_path, data):
+    path = parquet(tmp_path)(EDGES, "edges")
+    raw = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(
+        raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
+    )
+    try:
+        read_graph(path)
+    except InputError as error:
+        refused = str(error)
+        assert "\n" not in refused
+
+
+# --- frames --------------------------------------------------------------------------------------
+
+
+class SpeaksArrow:
+    """Anything with the stream of the Arrow C interface."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_what_is_a_frame():
+    assert graph_from_frames(SpeaksArrow(pa.table(EDGES))).n_edges == 3
+    frame = pd.DataFrame({"a": [1, 2, 3]}, index=pd.Index(["a", "b", "c"], name="id"))
+    graph = graph_from_frames(pd.DataFrame(EDGES, index=[7, 8, 9]), frame)
+    assert graph.ids.tolist() == ["a", "b", "c"]
+    assert graph.attributes.names == ("a",)
+    town = pd.Categorical(["x", "y", "x"])
+    graph = graph_from_frames(pd.DataFrame(EDGES), frame.assign(a=town))
+    assert graph.attributes["a"].tolist() == ["x", "y", "x"]
+    for wrong, words in [
+        ([(1, 2)], "must be a data frame of pandas or Polars or an Arrow table, got list"),
+        (pd.DataFrame([[1, 2]]), "column 1 of the table of edges has no name"),
+        (
+            pd.DataFrame({"source": [1, "a"], "target": [1, 2]}),
+            "cannot be read as a table: .*source",
+        ),
+        (pd.DataFrame([[1, 2]], columns=["source", "source"]), "two columns named 'source'"),
+        (pa.table({"source": pa.nulls(0), "target": pa.nulls(0)}), "has no edges, and there is no"),
+    ]:
+        with pytest.raises(InputError, match=words) as caught:
+            graph_from_frames(wrong)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_graph_does_not_change_with_its_frames():
+    numbers = np.array([1.0, 2.0, 4.0])
+    for form in (pa.table, lambda columns: pd.DataFrame(columns, copy=False)):
+        nodes = form({"id": ["a", "b", "c"], "size": numbers})
+        graph = graph_from_frames(form(EDGES), nodes)
+        numbers += 1
+        assert graph.attributes["size"].tolist() == (numbers - 1).tolist()
+
+
+def same(one: Graph, two: Graph) -> None:
+    """Two graphs that are the same in all that tables can hold."""
+    assert one.ids.tolist() == two.ids.tolist()
+    assert one.ids.dtype == two.ids.dtype
+    assert (one.directed, one.weighted, one.classes) == (two.directed, two.weighted, two.classes)
+    assert (one.adjacency != two.adjacency).nnz == 0
+    assert (one.labels is None) == (two.labels is None)
+    assert one.labels is None or one.labels.tolist() == two.labels.tolist()
+    assert one.structural == two.structural
+    if not one.structural:
+        assert one.attributes.kinds == two.attributes.kinds
+        for name in one.attributes:
+            assert one.attributes[name].tolist() == two.attributes[name].tolist(), name
+            assert one.attributes[name].values.dtype == two.attributes[name].values.dtype
+    assert one.fingerprint() == two.fingerprint()
+
+
+@st.composite
+def attributed(draw, kinds=("number", "boolean", "category", "words")) -> Graph:
+    n = draw(st.integers(1, 6))
+    text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=4)
+    ids = draw(st.lists(text, min_size=n, max_size=n, unique=True)) if draw(st.booleans()) else None
+    chosen = draw(st.lists(st.sampled_from(kinds), max_size=3))
+    values = VALUES | {"category": st.none() | text}
+    columns = {
+        f"c{at}": draw(st.lists(values[kind], min_size=n, max_size=n))
+        for at, kind in enumerate(chosen)
+    }
+    told = {f"c{at}": kind for at, kind in enumerate(chosen)}
+    columns["size"] = list(range(n))
+    pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=9))
+    pairs = sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]})
+    return Graph.from_edges(
+        Attributes.from_columns(columns, kinds=told) if draw(st.booleans()) else None,
+        np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        draw(st.none() | st.just([0.5 + at for at in range(len(pairs))])),
+        ids=range(10, 10 + n) if ids is None else ids,
+        by_row=True,
+        labels=draw(
+            st.none() | st.lists(st.none() | st.just("x") | st.just("y"), min_size=n, max_size=n)
+        ),
+        directed=draw(st.booleans()),
+    )
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(attributed())
+def test_what_comes_out_goes_in_again(tmp_path, graph):
+    nodes, edges = frames_from_graph(graph)
+    same(graph_from_frames(edges, nodes, directed=graph.directed), graph)
+    frames = pl.from_arrow(edges), pl.from_arrow(nodes)
+    same(graph_from_frames(*frames, directed=graph.directed), graph)
+    pq.write_table(nodes, tmp_path / "n.parquet")
+    pq.write_table(edges, tmp_path / "e.parquet")
+    same(read_graph(tmp_path / "e.parquet", tmp_path / "n.parquet", directed=graph.directed), graph)
+    assert pickle.loads(pickle.dumps(graph)).fingerprint() == graph.fingerprint()
+
+
+@settings(max_examples=40)
+@given(attributed(kinds=("number", "boolean", "category")))
+def test_through_pandas(graph):
+    nodes, edges = frames_from_graph(graph)
+    frames = edges.to_pandas(), nodes.to_pandas()
+    kinds = None if graph.structural else graph.attributes.kinds
+    back = graph_from_frames(*frames, directed=graph.directed, kinds=kinds)
+    assert back.fingerprint() == graph.fingerprint()
+    assert back.classes == graph.classes
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(attributed(kinds=("number", "boolean", "category")))
+def test_through_csv(tmp_path, graph):
+    for name, table in zip(("n", "e"), frames_from_graph(graph), strict=True):
+        flat = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table]
+        pyarrow.csv.write_csv(pa.table(flat, table.column_names), tmp_path / f"{name}.csv")
+    kinds = None if graph.structural else graph.attributes.kinds
+    back = read_graph(tmp_path / "e.csv", tmp_path / "n.csv", directed=graph.directed, kinds=kinds)
+    assert list(map(str, back.ids.tolist())) == list(map(str, graph.ids.tolist()))
+    np.testing.assert_array_equal(back.adjacency.toarray(), graph.adjacency.toarray())
+    if not graph.structural:
+        for name in graph.attributes:
+            assert back.attributes[name].tolist() == graph.attributes[name].tolist(), name
+
+
+def test_features_go_out_as_numbers():
+    x = np.array([[1.5, 0], [0, 2]])
+    nodes, _ = frames_from_graph(Graph(x, feature_names=["a", "b"]))
+    assert nodes.to_pydict() == {"id": [0, 1], "a": [1.5, 0], "b": [0, 2]}
+    nodes, _ = frames_from_graph(Graph(sp.csr_array(x)))
+    assert nodes["features"].to_pylist() == [[("feature 0", 1.5)], [("feature 1", 2.0)]]
+    with pytest.raises(InputError, match="an attribute is named 'id'"):
+        frames_from_graph(Graph(Attributes.from_columns({"id": [1, 2]})))
+    with pytest.raises(InputError, match="several kinds as node id"):
+        frames_from_graph(Graph(x, ids=[1, "a"]))

@@ -1,0 +1,229 @@
+"""Matrices of NumPy, SciPy and Matrix Market in files."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphgate import InputError
+from graphgate.sources.graph_file import read_graph_file
+from graphgate.sources.matrix_file import read_adjacency, read_matrix
+
+A = np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]])
+X = np.array([[1.0, 0], [2, 3], [0, 4]])
+
+
+def dense(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+# --- features ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_sparse_arrays_of_scipy(tmp_path, form, kind):
+    matrix = getattr(sp, f"{form}_{kind}")(X)
+    sp.save_npz(tmp_path / "x.npz", matrix)
+    read = read_matrix(tmp_path / "x.npz")
+    assert sp.issparse(read)
+    assert (dense(read) == X).all()
+
+
+def test_arrays_of_numpy(tmp_path):
+    np.save(tmp_path / "x.npy", X.astype(np.float32))
+    assert read_matrix(tmp_path / "x.npy").dtype == np.float32
+    np.savez_compressed(tmp_path / "x.npz", X)
+    assert (read_matrix(tmp_path / "x.npz") == X).all()
+
+
+@pytest.mark.parametrize("ending", [".mtx", ".mtx.gz", ".MTX"])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_matrix_market(tmp_path, ending, sparse):
+    written = io.BytesIO()
+    scipy.io.mmwrite(written, sp.coo_array(X) if sparse else X)
+    raw = written.getvalue()
+    (tmp_path / f"x{ending}").write_bytes(gzip.compress(raw) if ending.endswith("gz") else raw)
+    read = read_matrix(tmp_path / f"x{ending}")
+    assert sp.issparse(read) == sparse
+    assert (dense(read) == X).all()
+
+
+# --- adjacencies ---------------------------------------------------------------------------------
+
+HEAD = "%%MatrixMarket matrix coordinate"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "directed"),
+    [
+        (f"{HEAD} pattern symmetric\n3 3 2\n2 1\n3 2\n", [[0, 1, 0], [1, 0, 1], [0, 1, 0]], False),
+        (f"{HEAD} pattern general\n3 3 2\n2 1\n3 2\n", [[0, 0, 0], [1, 0, 0], [0, 1, 0]], True),
+        (f"{HEAD} real symmetric\n% by hand\n3 3 2\n2 1 2\n3 2 1\n", A, False),
+        (
+            f"{HEAD} integer general\n3 3 2\n1 2 5\n2 1 5\n",
+            [[0, 5, 0], [5, 0, 0], [0, 0, 0]],
+            False,
+        ),
+        (f"{HEAD} real general\n3 3 2\n1 2 5\n2 1 4\n", [[0, 5, 0], [4, 0, 0], [0, 0, 0]], True),
+        ("%%MatrixMarket matrix array real symmetric\n3 3\n0\n2\n0\n0\n1\n0\n", A, False),
+        (f"{HEAD} pattern symmetric\n3 3 0\n", np.zeros((3, 3)), False),
+    ],
+)
+def test_direction_is_that_of_the_symmetry(tmp_path, text, expected, directed):
+    (tmp_path / "a.mtx").write_text(text)
+    np.save(tmp_path / "x.npy", X)
+    graph = read_graph_file(tmp_path / "a.mtx", tmp_path / "x.npy")
+    assert graph.directed == directed
+    assert (graph.adjacency.toarray() == expected).all()
+    assert (dense(graph.x) == X).all()
+
+
+def test_direction_as_asked_for(tmp_path):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.triu(A)))
+    np.save(tmp_path / "x.npy", X)
+    graph = read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy", directed=False)
+    assert (graph.adjacency.toarray() == A).all()
+    assert read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy").directed
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(A))
+    assert read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy", directed=True).directed
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["real", "pattern", "integer"]))
+def test_matrix_market_there_and_back(tmp_path, seed, symmetric, field):
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 3, (6, 6)) * (rng.random((6, 6)) < 0.4)
+    a = a + a.T if symmetric else a
+    a = (a > 0).astype(int) if field == "pattern" else a
+    scipy.io.mmwrite(tmp_path / "a.mtx", sp.coo_array(a), field=field)
+    entries, directed = read_adjacency(tmp_path / "a.mtx")
+    assert (entries.toarray() == a).all()
+    assert directed == bool((a != a.T).any())
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def refusal(path, content=None):
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError) as caught:
+        read_adjacency(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+def test_files_that_are_not_there_or_not_of_their_kind(tmp_path):
+    assert "does not exist" in refusal(tmp_path / "no.mtx")
+    assert "is a directory" in refusal(tmp_path)
+    assert "is empty" in refusal(tmp_path / "a.mtx", b"")
+    assert "is empty" in refusal(tmp_path / "b.mtx.gz", gzip.compress(b"\n"))
+    assert "must end in one of .npz, .npy, .mtx" in refusal(tmp_path / "a.mat", b"x")
+    assert "cut off or not a .gz file" in refusal(tmp_path / "a.mtx.gz", b"no gzip")
+    assert "is not a zip archive" in refusal(tmp_path / "a.npz", b"no zip")
+    assert "Missing banner" in refusal(tmp_path / "a.mtx", b"1 2\n")
+
+
+def test_headers_that_promise_too_much(tmp_path):
+    many = f"{HEAD} real general\n10 10 99999999999\n1 1 1\n"
+    assert "is cut off: it is to hold 99,999,999,999 entries" in refusal(tmp_path / "a.mtx", many)
+    square = "%%MatrixMarket matrix array real general\n300000 300000\n1\n"
+    assert "is cut off" in refusal(tmp_path / "a.mtx", square)
+    wide = f"{HEAD} pattern general\n2000000000 2000000000 1\n1 1\n"
+    assert "1 edges between 2,000,000,000 nodes" in refusal(tmp_path / "a.mtx", wide)
+    wider = f"{HEAD} pattern general\n4000000000 4000000000 1\n1 1\n"
+    assert "which is too large" in refusal(tmp_path / "a.mtx", wider)
+
+
+def test_matrices_that_are_no_adjacency(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    assert "of shape (3, 2), but an adjacency is square" in refusal(tmp_path / "x.npy")
+    np.save(tmp_path / "x.npy", X[0])
+    assert "holds an array of shape (2,)" in refusal(tmp_path / "x.npy")
+    np.save(tmp_path / "x.npy", A.astype(str))
+    assert "weights are real numbers" in refusal(tmp_path / "x.npy")
+    np.savez(tmp_path / "x.npz", a=A, b=A)
+    assert "holds 2 arrays ('a', 'b'); save one matrix" in refusal(tmp_path / "x.npz")
+    skew = f"{HEAD} real skew-symmetric\n3 3 1\n2 1 4\n"
+    (tmp_path / "a.mtx").write_text(skew)
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(InputError, match=r"a\.mtx: the weight of .* must be positive"):
+        read_graph_file(tmp_path / "a.mtx", tmp_path / "x.npy")
+    sp.save_npz(tmp_path / "a.npz", sp.eye_array(4))
+    with pytest.raises(InputError, match=r"has 3 rows, but .* has 4 nodes"):
+        read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy")
+    with pytest.raises(InputError, match="neither labels nor names of attributes"):
+        read_graph_file(tmp_path / "a.npz", label="y")
+
+
+def test_nothing_pickled_is_read(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    assert "is damaged or no .npy file" in refusal(tmp_path / "x.npy")
+    np.savez(tmp_path / "x.npz", np.array([[{}]], dtype=object))
+    assert "is damaged or no .npz file" in refusal(tmp_path / "x.npz")
+
+
+def test_indices_outside_of_a_sparse_array(tmp_path):
+    matrix = sp.csr_array(A)
+    matrix.indices[0] = 77
+    sp.save_npz(tmp_path / "a.npz", matrix)
+    assert "is damaged" in refusal(tmp_path / "a.npz")
+
+
+def written_files() -> dict[str, bytes]:
+    files = {}
+    for name, write in {
+        "a.npz": lambda file: sp.save_npz(file, sp.csr_array(A)),
+        "b.npz": lambda file: np.savez(file, A),
+        "a.npy": lambda file: np.save(file, A),
+        "a.mtx": lambda file: scipy.io.mmwrite(file, sp.coo_array(A)),
+    }.items():
+        file = io.BytesIO()
+        write(file)
+        files[name] = file.getvalue()
+    return files | {"a.mtx.gz": gzip.compress(files["a.mtx"])}
+
+
+FILES = written_files()
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted(FILES)), st.data())
+def test_damaged_files_are_one_sentence(tmp_path, name, data):
+    content = bytearray(FILES[name])
+    how = data.draw(st.sampled_from(["cut", "bytes", "noise"]))
+    if how == "cut":
+        content = content[: data.draw(st.integers(0, len(content) - 1))]
+    elif how == "noise":
+        content = bytearray(data.draw(st.binary(max_size=60)))
+    else:
+        for _ in range(data.draw(st.integers(1, 4))):
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path / name
+    path.write_bytes(bytes(content))
+    message = None
+    try:
+        entries, _ = read_adjacency(path)
+    except InputError as error:
+        message = str(error)
+    if message is None:  # a byte may be changed into another that says something, too
+        assert how == "bytes" or (how, name) == ("cut", "a.mtx")
+        assert entries.shape[0] == entries.shape[1]
+    else:
+        assert str(path) in message
+        assert "\n" not in message
+
+
+def test_a_zip_that_is_no_archive_of_arrays(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    assert "a.npz" in refusal(tmp_path / "a.npz")
