@@ -12,6 +12,8 @@ The modules in the order in which a graph passes through them; each imports only
     tensor_file, model_file             weights in files
     optimizers, training                the loop
     embedder                            GATE: what users hold
+    capacity                            memory and time of a run, before it
+    outputs                             embeddings, attention, reconstructions, runs -> files
     baselines                           the methods that the paper compares it with
     evaluation                          probe, settings, runs and seeds
     experiments                         the paper's tables as data, and the runner that resumes
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from graphgate.embedder import GATE, Attention
     from graphgate.errors import DivergenceError, InputError
     from graphgate.graph import Graph
+    from graphgate.outputs.embedding import read_embedding, write_embedding
     from graphgate.sources.citation import load_dataset
-    from graphgate.sources.tables import read_graph, write_embedding
+    from graphgate.sources.tables import read_graph
     from graphgate.training import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
@@ -41,8 +44,9 @@ _HOMES = {
     "History": "training",
     "InputError": "errors",
     "load_dataset": "sources.citation",
+    "read_embedding": "outputs.embedding",
     "read_graph": "sources.tables",
-    "write_embedding": "sources.tables",
+    "write_embedding": "outputs.embedding",
 }
 
 __all__ = [
@@ -53,6 +57,7 @@ __all__ = [
     "History",
     "InputError",
     "load_dataset",
+    "read_embedding",
     "read_graph",
     "write_embedding",
 ]

@@ -14,8 +14,8 @@ from graphgate.experiments.evaluate import evaluate_method
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.methods import find_method
 from graphgate.files import write_bytes
+from graphgate.outputs.embedding import write_embedding
 from graphgate.sources.citation import Dataset
-from graphgate.sources.tables import write_embedding
 
 DEMO_DATASETS = ("cora", "citeseer")
 

@@ -145,7 +145,7 @@ def test_every_option_reaches_the_method(run, monkeypatch):
         *("--dims", "9,8,7", "--preset", "paper", "--structure-weight", "2.5"),
         *("--activation", "relu", "--epochs", "11", "--learning-rate", "0.5"),
         *("--patience", "3", "--seed", "6", "--checkpoint", "c.safetensors"),
-        *("--device", "cpu", "--dtype", "float64"),
+        *("--device", "cpu", "--dtype", "float64", "--force"),
     )
     assert code == 2
     settings, graph = asked
@@ -233,7 +233,7 @@ def test_an_existing_output_is_replaced(run):
         (["--patience", "0"], "patience must be a whole number of at least 1"),
         (["--seed", "-1"], "random_state must be a whole number of at least 0"),
         (["--out", "no/out.parquet"], "no does not exist"),
-        (["--out", "out.txt"], "must end in .parquet or .csv"),
+        (["--out", "out.pkl"], "must end in .parquet, .csv"),
         (["--out", "."], "is a directory"),
         (["--model", "no/m.safetensors"], "no does not exist"),
         (["--model", "m.pkl"], "must end in .safetensors"),

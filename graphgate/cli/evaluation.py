@@ -49,7 +49,7 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Train several times, classify the nodes, and put the paper's value beside ours."""
-    from graphgate.sources.tables import check_output_path
+    from graphgate.outputs.places import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))
@@ -122,7 +122,7 @@ def reproduce(
     time, and the same command goes on where it was. With --report the table of what is kept is
     printed, and written to RESULTS/tables as Markdown, LaTeX and JSON.
     """
-    from graphgate.sources.tables import check_output_path
+    from graphgate.outputs.places import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))

@@ -23,7 +23,15 @@ Model = Annotated[
     Path | None, typer.Option(help="A saved model; without one, one is trained first.")
 ]
 EmbeddingOut = Annotated[
-    Path, typer.Option(help="Where the embedding goes: a .parquet or .csv file.")
+    Path,
+    typer.Option(help="The embedding: .parquet, .csv, .npz, .npy, or word2vec's .txt, .vec, .w2v."),
 ]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu or cuda.")]
+AttentionOut = Annotated[
+    Path | None, typer.Option(help="Also the attention, a row an edge: .parquet or .csv.")
+]
+ReconstructionOut = Annotated[
+    Path | None,
+    typer.Option(help="Also the features as the decoder gives them back: .parquet, .csv or .npz."),
+]
 Json = Annotated[Path | None, typer.Option(help="Also write the result to this file.")]
