@@ -16,6 +16,7 @@ The modules in the order in which a graph passes through them; each imports only
     outputs                             embeddings, attention, reconstructions, runs -> files
     baselines                           the methods that the paper compares it with
     evaluation                          probe, settings, runs and seeds
+    answers                             similar nodes, clusters, classes, links
     experiments                         the paper's tables as data, and the runner that resumes
     figures, explorer                   pictures, and a page to look around in
     demo, cli                           the main job, the command line

@@ -223,6 +223,18 @@ class Graph:
         keep[self.rows(nodes)] = False
         return self._take(np.flatnonzero(keep))
 
+    def without_edges(self, pairs: Any) -> Graph:
+        """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
+        u, v = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
+        n = self.n_nodes
+        entries = self.adjacency.tocoo()
+        gone = np.concatenate([u * n + v, v * n + u])
+        keep = ~np.isin(entries.row.astype(np.int64) * n + entries.col, gone)
+        kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
+        adjacency = sp.csr_array(kept, shape=(n, n))
+        adjacency.sort_indices()
+        return self._with(adjacency=adjacency)
+
     def neighborhood(self, nodes: Any, hops: int) -> Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
         if not isinstance(hops, numbers.Integral) or hops < 0:

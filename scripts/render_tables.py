@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
 from graphgate.evaluation.protocol import SETTINGS
+from graphgate.evaluation.scores import SCORES
 from graphgate.experiments.runner import Grid
 from graphgate.experiments.table import Table, experiments_of, make_table
 from graphgate.experiments.trial import Results
@@ -44,16 +45,16 @@ def accuracy() -> str:
                 if cell.experiment.setting == setting
             ]
             if any(cell.evaluation for cell in cells):
-                rows.append([setting, f"graphgate, `{form}`", *(cell.ours for cell in cells)])
+                rows.append([setting, f"graphgate, `{form}`", *(cell.ours() for cell in cells)])
             if form == "paper":
-                rows.append([setting, "the paper (100)", *(cell.published for cell in cells)])
+                rows.append([setting, "the paper (100)", *(cell.published() for cell in cells)])
     heads = ["setting", "accuracy in % (runs)", *(name.capitalize() for name in DATASETS)]
     return report.markdown(heads, rows)
 
 
 def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
-    halves = {setting: _stored(setting).markdown() for setting in SETTINGS}
+    halves = {setting: _stored(setting).markdown() for setting in SCORES}
     return {"accuracy": accuracy()} | halves | report.tables()
 
 

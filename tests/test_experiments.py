@@ -118,7 +118,8 @@ def a_trial(**changes) -> Trial:
 
 
 def a_run(accuracy: float = 80.0, val: float | None = 70.0, seed: int = 3) -> Run:
-    return Run(seed, accuracy, accuracy - 1, val, 1.5, 200.0, 1)
+    metrics = {"accuracy": accuracy, "macro_f1": accuracy - 1, "val_accuracy": val}
+    return Run(seed, metrics, 1.5, 200.0, 1)
 
 
 def test_the_same_trial_has_the_same_file():
@@ -176,7 +177,7 @@ def test_what_is_kept_is_found_again():
 
 
 def altered(**changes) -> str:
-    content = a_trial().fields() | {"run": dataclasses.asdict(a_run())}
+    content = a_trial().fields() | {"run": a_run().to_dict()}
     return json.dumps(content | changes)
 
 
@@ -195,7 +196,7 @@ def altered(**changes) -> str:
         altered(method="gat"),
         altered(run={}),
         altered(run=None),
-        altered(run={**dataclasses.asdict(a_run()), "speed": 1}),
+        altered(run={**a_run().to_dict(), "speed": 1}),
         altered(run={"seed": 3, "accuracy": 80.0}),
     ],
 )
@@ -299,7 +300,9 @@ def test_without_a_sweep_nothing_has_to_be_chosen():
 
 def accuracies(grid: Grid) -> list[list[tuple[int, float]]]:
     found = [grid.evaluation(experiment) for experiment in grid.experiments]
-    return [[(run.seed, run.accuracy) for run in cell.runs] if cell else [] for cell in found]
+    return [
+        [(run.seed, run.metrics["accuracy"]) for run in cell.runs] if cell else [] for cell in found
+    ]
 
 
 def test_every_run_is_made_once(small_data):
@@ -329,7 +332,7 @@ def test_a_run_is_what_its_task_gives(small_data):
     run_grid(grid_of(experiment), ONE)
     for seed, accuracy in accuracies(grid_of(experiment))[0]:
         direct = Trial.of(experiment, "public", {}, seed).run()
-        assert (direct.seed, direct.accuracy) == (seed, accuracy)
+        assert (direct.seed, direct.metrics["accuracy"]) == (seed, accuracy)
 
 
 def test_an_interrupted_grid_goes_on_where_it_was(small_data):
@@ -502,7 +505,7 @@ def stored(experiment: Experiment, *values: float, split: str = "public") -> Exp
 
 
 def cell(method: str, dataset: str, *values: float, split: str = "public", **changes) -> Experiment:
-    fields = {"settings": {"k": 1}, "published": (80.0, 0.5)} | changes
+    fields = {"settings": {"k": 1}, "published": {"accuracy": (80.0, 0.5)}} | changes
     return stored(Experiment(method, dataset, "transductive", **fields), *values, split=split)
 
 
@@ -518,10 +521,10 @@ def row(markdown: str, title: str) -> list[str]:
 def test_the_table_in_markdown():
     table = table_of(
         cell("gcn", "cora", 81.0, 84.0),
-        cell("gcn", "citeseer", 78.2, published=(79.0, None)),
+        cell("gcn", "citeseer", 78.2, published={"accuracy": (79.0, None)}),
         cell("gat", "cora", 78.4, 78.6),  # 1.5 below is still called reproduced
         cell("monet", "cora"),
-        cell("monet", "citeseer", 70.0, published=None),
+        cell("monet", "citeseer", 70.0, published={}),
     )
     text = table.markdown()
     lines = text.splitlines()
@@ -547,7 +550,7 @@ def test_a_low_value_is_marked_and_explained():
         cell("gcn", "cora", 78.4, **low),
         cell("gcn", "citeseer", 90.0, **low),
         cell("gat", "citeseer", 70.0),
-        cell("monet", "cora", note="never low", published=None),
+        cell("monet", "cora", note="never low", published={}),
     )
     text = table.markdown()
     assert row(text, "GCN")[2:] == [
@@ -571,7 +574,7 @@ def test_the_table_in_latex():
     table = table_of(
         cell("gcn", "cora", 81.0, 84.0),
         cell("gcn", "citeseer", 70.0, note="100 % less"),
-        cell(f"{__name__}:Drawn", "cora", published=None),
+        cell(f"{__name__}:Drawn", "cora", published={}),
     )
     text = table.latex()
     assert r"\begin{tabular}{llrrrrrr}" in text

@@ -1,7 +1,8 @@
 """Memory of a run, from the sizes of what it holds.
 
 The peak is the largest of three moments: when the nodes are put in order, when the pattern of
-attention is made, and when a step is computed. Each term names what it counts; indices are int32.
+attention is made, and when a step is computed. Each term names what it counts; while it trains,
+indices have 32 bits.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from graphgate.capacity.size import Plan, Size
 _INDEX = 4
 _ORDERED = 8192  # nodes above which `objective` puts them in order
 _BLOCK = 1024  # rows of a block of Xᵀ
+_WORKSPACE = 24 * 2**20  # what the libraries of linear algebra take when they are first used
 
 
 def graph_bytes(size: Size) -> int:
     """A `Graph` in memory: features, adjacency, ids."""
     x = size.entries * 4 + (size.entries + size.nodes) * _INDEX * size.sparse
-    adjacency = size.pairs * (4 + _INDEX) + size.nodes * _INDEX
+    # Its indices come from row numbers of 64 bits, and its weights from Python's floats.
+    adjacency = size.pairs * ((8 if size.weighted else 4) + 8) + 8 * size.nodes
     return x + adjacency + 8 * size.nodes
 
 
@@ -25,10 +28,10 @@ def training_bytes(plan: Plan) -> int:
     size = plan.size
     kept = plan.n_parameters * plan.number_bytes + _copied_features(plan)
     ordering = _ordering(size) if size.nodes > _ORDERED else 0
-    return max(
+    return _WORKSPACE + max(
         plan.n_parameters * (8 + plan.number_bytes),  # weights are drawn in double precision
         kept + ordering,
-        kept + 45 * size.attended + 40 * size.nodes,  # the pattern, its transpose, and sorting
+        kept + 56 * size.attended + 40 * size.nodes,  # the pattern, its transpose, and sorting
         kept + _training_features(plan) + _pattern(plan) + _step(plan),
     )
 
@@ -43,7 +46,7 @@ def _copied_features(plan: Plan) -> int:
 
 def _ordering(size: Size) -> int:
     """Both directions of the pattern, 16 columns in single and the tree's in double precision."""
-    return 28 * size.pairs + 450 * size.nodes
+    return 44 * size.pairs + 450 * size.nodes
 
 
 def _training_features(plan: Plan) -> int:
@@ -74,7 +77,7 @@ def _step(plan: Plan) -> int:
         wide += plan.with_features and layers == 1
         numbers = wide * n * d + 2 * f * d + 2 * d * d
     elif plan.form == "collapsed":
-        numbers = (2 * layers + 6) * n * d + 4 * f * d + 2 * d * d
+        numbers = (2 * layers + 8) * n * d + 4 * f * d + 2 * d * d
     else:
         hidden = (
             sum(sizes[1:]) * 3 if plan.architecture.activation != "identity" else sum(sizes[1:]) * 2
@@ -85,5 +88,5 @@ def _step(plan: Plan) -> int:
             else sum(sizes[:-1]) * 2
         )
         made_dense = f * (not size.trains_dense)
-        numbers = n * (hidden + (back + 3 * f + made_dense) * plan.with_features)
+        numbers = n * (hidden + (back + 2 * f + made_dense) * plan.with_features)
     return width * (numbers + parameters + edges + narrow)

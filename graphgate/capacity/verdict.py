@@ -55,3 +55,14 @@ def in_units(amount: float) -> str:
         if unit in ("bytes", "KiB") or amount >= 100
         else f"{amount:.1f} {unit}"
     )
+
+
+def in_time(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
