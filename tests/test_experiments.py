@@ -649,6 +649,97 @@ def test_tables_that_are_not_there(table, methods, datasets, words):
         experiments_of(table, methods, datasets)
 
 
+# --- other tasks ---------------------------------------------------------------------------------
+
+
+def links_run(auc: float, ap: float, val: float = 50.0, seed: int = 0) -> Run:
+    return Run(seed, {"auc": auc, "ap": ap, "val_auc": val, "val_ap": val}, 1.0, 1.0, 1)
+
+
+def test_a_table_of_several_metrics():
+    published = {"auc": (91.0, 0.02)}
+    cells = [
+        Experiment("gae", "cora", "links", published=published, note="too few epochs"),
+        Experiment("gate", "cora", "links"),
+    ]
+    results = Results("runs")
+    for seed, (auc, ap) in enumerate([(80.0, 70.0), (84.0, 72.0)]):
+        results.keep(Trial.of(cells[0], "public", {}, seed), links_run(auc, ap, seed=seed))
+    table = make_table(Grid(cells, results, {"cora": "seeded"}), ["cora"])
+    text = table.markdown()
+    heads = ["Cora AUC, ours (runs)", "paper", "difference", "Cora AP, ours (runs)"]
+    assert row(text, "method") == ["sees", "method", *heads]
+    assert row(text, "GAE")[2:] == ["82.0 ± 2.8 (2)", "91.0 ± 0.0", "-9.0\\*", "71.0 ± 1.4 (2)"]
+    assert row(text, "GATE")[2:] == ["—", "—", "—", "—"]
+    assert "- \\* GAE, Cora: too few epochs" in text
+    latex = table.latex()
+    assert r"\multicolumn{3}{c}{Cora AUC} & \multicolumn{1}{c}{Cora AP}" in latex
+    assert r"\begin{tabular}{llrrrr}" in latex
+    (found,) = table.to_list()
+    assert found["mean"] == 82.0
+    assert found["metrics"]["ap"] == {"mean": 71.0, "std": 1.4142, "paper": None}
+    assert (found["split"], found["probe"]) == ("held-out", "dot-product")
+
+
+def test_a_sweep_of_links_is_chosen_by_the_links_held_out_for_it():
+    experiment = Experiment("gae", "cora", "links", sweep={"k": [1, 2, 3]}, sweep_runs=1)
+    grid = Grid([experiment], Results("runs"), {"cora": "public"})
+    for settings, (auc, val) in zip(
+        experiment.candidates(), [(99.0, 60.0), (70.0, 80.0), (80.0, 70.0)], strict=True
+    ):
+        assert grid.chosen(experiment) is None
+        grid.results.keep(Trial.of(experiment, "public", settings, 0), links_run(auc, 1.0, val))
+    assert grid.chosen(experiment) == {"k": 2}
+
+
+def test_scores_of_another_setting_are_no_run_of_this_one():
+    trial = Trial.of(Experiment("gae", "cora", "links"), "public", {}, 0)
+    Results("runs").keep(trial, a_run())
+    with pytest.raises(InputError, match="is not the stored run it is named for"):
+        Results("runs").find(trial)
+
+
+KIPF_WELLING = {  # AUC and AP of their table 1
+    "gae": {"cora": (91.0, 92.0), "citeseer": (89.5, 89.9), "pubmed": (96.4, 96.5)},
+    "vgae": {"cora": (91.4, 92.6), "citeseer": (90.8, 92.0), "pubmed": (94.4, 94.7)},
+}
+
+
+@pytest.mark.parametrize("dataset", ["cora", "citeseer", "pubmed"])
+@pytest.mark.parametrize("method", ["gate", "gae", "vgae"])
+def test_the_experiments_of_other_tasks(method, dataset):
+    for setting in ("clustering", "links"):
+        experiment = find_experiment(method, dataset, setting)
+        assert (experiment.runs, dict(experiment.sweep)) == (10, {})
+        METHODS[method].make(experiment.settings, 0)
+        told = KIPF_WELLING.get(method, {}).get(dataset) if setting == "links" else None
+        values = {metric: mean for metric, (mean, _) in experiment.published.items()}
+        assert values == ({} if told is None else dict(zip(("auc", "ap"), told, strict=True)))
+
+
+@pytest.mark.parametrize("table", ["clustering", "links"])
+def test_other_tasks_are_run_kept_and_reported(command, module, table):
+    wanted = [
+        *("reproduce", table, "--methods", f"{module}:Sketch", "--datasets", "citeseer"),
+        *("--runs", "2", "--results", ".", "--jobs", "1", "--json", "cells.json"),
+    ]
+    assert command(*wanted)[:2] == (0, "made 2 runs; all are in runs\n")
+    assert command(*wanted)[:2] == (0, "made 0 runs; all are in runs\n")
+    (found,) = json.loads(Path("cells.json").read_text("utf-8"))
+    names = {"clustering": ["nmi", "ari", "accuracy"], "links": ["auc", "ap"]}[table]
+    assert list(found["metrics"]) == names
+    dataset = load_dataset("citeseer")
+    again = Trial.of(find_experiment(f"{module}:Sketch", "citeseer", table), "public", {}, 1).task(
+        dataset
+    )
+    assert {name: found["runs"][1][name] for name in names} == {
+        name: again.run(1).metrics[name] for name in names
+    }
+    code, out, err = command(*wanted, "--report")
+    assert code == 0, err
+    assert f"{found['mean']:.1f} ± {found['std']:.1f} (2)" in out
+
+
 # --- reproduce -----------------------------------------------------------------------------------
 
 OWN = '''

@@ -56,6 +56,11 @@ def estimated_seconds(size: Size, gate: GATE, graph: Graph | None = None) -> Sec
     return Seconds(grown(lambda seconds: seconds.setup), grown(lambda seconds: seconds.epoch))
 
 
+def measured_size(size: Size) -> Size:
+    """The largest graph that an estimate trains on."""
+    return size if size.nodes <= MOST_NODES else _scaled(size, MOST_NODES)
+
+
 def _scaled(size: Size, nodes: int) -> Size:
     """The same degrees and densities with fewer nodes."""
     share = nodes / size.nodes

@@ -62,21 +62,25 @@ def estimate(
         size = Size.from_counts(nodes_count, edges_count, features, density, directed=directed)
     from graphgate.capacity.machine import available_bytes
     from graphgate.capacity.memory import graph_bytes, training_bytes
-    from graphgate.capacity.seconds import estimated_seconds
+    from graphgate.capacity.seconds import estimated_seconds, measured_size
     from graphgate.capacity.verdict import fitting_dims, in_time, in_units
     from graphgate.embedder import GATE
 
     gate = GATE(sizes, activation=activation, epochs=epochs, dtype=dtype, random_state=0)
     plan = Plan.of(size, gate)
     held, training = graph_bytes(size), training_bytes(plan)
-    seconds = estimated_seconds(size, gate, graph)
     room = available_bytes()
+    like = measured_size(size)
+    tried = training_bytes(Plan.of(like, gate)) + graph_bytes(like)
+    seconds = None  # where not even the graph that would be measured fits
+    if room is None or tried <= room:
+        seconds = estimated_seconds(size, gate, graph)
     needed = training + (0 if graph is not None else held)
     rows = [
         ["the graph itself", in_units(held)],
         ["training, beside it", in_units(training)],
-        ["an epoch", in_time(seconds.epoch)],
-        [f"{epochs:,} epochs", in_time(seconds.total(epochs))],
+        ["an epoch", "—" if seconds is None else in_time(seconds.epoch)],
+        [f"{epochs:,} epochs", "—" if seconds is None else in_time(seconds.total(epochs))],
     ]
     if room is not None:
         rows.append(["memory free here", in_units(room)])
@@ -102,10 +106,10 @@ def estimate(
                 "available_bytes": room,
                 "fits": fits,
                 "fitting_dims": dims_that_fit,
-                "setup_seconds": seconds.setup,
-                "epoch_seconds": seconds.epoch,
+                "setup_seconds": None if seconds is None else seconds.setup,
+                "epoch_seconds": None if seconds is None else seconds.epoch,
                 "epochs": epochs,
-                "seconds": seconds.total(epochs),
+                "seconds": None if seconds is None else seconds.total(epochs),
                 "versions": versions(),
             },
         )

@@ -12,7 +12,7 @@ unseen = ["test"]                              splits hidden while training, ind
 published = [81.5, 0.7]                        mean and perhaps deviation in the paper; for several
                                                metrics {auc = [91.0, 0.1], ap = [92.0]}
 note = "…"                                     why ours is lower, where it is
-settings, sweep, source, runs                  what differs in this cell
+settings, sweep, source, deviation, runs       what differs in this cell
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from graphgate.sources.citation import check_name
 _RUNS = {"pubmed": 5}
 _SWEEP_RUNS = {"pubmed": 1}
 _TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SCORES}
-_CELL = {"published", "note", "settings", "sweep", "source", "runs"}
+_CELL = {"published", "note", "settings", "sweep", "source", "deviation", "runs"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def find_experiment(method: str, dataset: str, setting: str) -> Experiment | Non
         "sweep": cell.get("sweep", told.get("sweep", {})),
         "note": cell.get("note", ""),
         "published": _published(cell.get("published", {}), setting),
-        **{key: cell[key] for key in ("source", "runs") if key in cell},
+        **{key: cell[key] for key in ("source", "deviation", "runs") if key in cell},
     }
     if told["sweep"] and SCORES[setting].choosing is None:
         raise InputError(
