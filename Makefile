@@ -24,6 +24,7 @@ benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle m
 	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
+	$(BIN)/python benchmarks/estimate.py --json results/benchmarks/estimate.json
 	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
 	$(MAKE) docs
 
@@ -31,6 +32,8 @@ results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where not
 	$(BIN)/graphgate reproduce transductive
 	$(BIN)/graphgate reproduce inductive
 	$(BIN)/graphgate reproduce formulations
+	$(BIN)/graphgate reproduce clustering
+	$(BIN)/graphgate reproduce links
 	$(MAKE) docs
 
 docs: $(VENV)/.dev  ## rewrites the generated tables in README.md and docs/ from results/

@@ -46,11 +46,7 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     experiment = find_experiment("gate", dataset.name, "transductive")
     assert experiment is not None
     model = find_method("gate").make(experiment.settings, seed=0).fit(graph)
-    labels = (
-        None
-        if graph.labels is None
-        else [None if code < 0 else graph.classes[code] for code in graph.labels]
-    )
+    labels = graph.label_values()
     yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
     model.save(out / f"{dataset.name}.safetensors")
     yield out / f"{dataset.name}.safetensors"

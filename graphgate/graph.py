@@ -269,6 +269,12 @@ class Graph:
             splits={name: self.splits[name] for name in splits},
         )
 
+    def label_values(self) -> list[Any] | None:
+        """The labels as they were given, None where a node has none; None: there are none."""
+        if self.labels is None:
+            return None
+        return [None if code < 0 else self.classes[code] for code in self.labels.tolist()]
+
     def with_splits(self, splits: Mapping[str, Any]) -> Graph:
         """The same graph with other splits."""
         return self._with(splits=intake.split_masks(splits, self.ids))

@@ -155,7 +155,7 @@ def test_a_small_graph_is_measured_itself(monkeypatch):
     before = graph.fingerprint()
     found = estimated_seconds(Size.of(graph), GATE((4, 2), epochs=3), graph)
     assert found.epoch > 0
-    assert found.setup > 0
+    assert found.setup >= 0
     assert graph.fingerprint() == before
 
 

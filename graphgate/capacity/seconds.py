@@ -92,25 +92,25 @@ def graph_like(size: Size, seed: int = 0) -> Graph:
 
 
 def _measured(gate: GATE, graph: Graph) -> Seconds:
-    """Real epochs on a real graph; the median of them, and what stands before and after."""
-    device, dtype = arguments.device(gate.device), arguments.dtype(gate.dtype)
-    architecture, loss, schedule = gate._settings(graph)
+    """Real epochs on a real graph, and what a run of a single one takes beside it."""
+    epoch = _epoch_seconds(gate, graph)
+    once = GATE(**gate.get_params() | {"epochs": 1, "checkpoint": None, "progress": False})
     start = time.perf_counter()
-    model = GATEModel(architecture, np.random.default_rng(0), dtype=dtype).to(device)
+    once.fit(graph)
+    return Seconds(max(0.0, time.perf_counter() - start - epoch), epoch)
+
+
+def _epoch_seconds(gate: GATE, graph: Graph) -> float:
+    """The median of some epochs, after one that lays out what they find."""
+    architecture, loss, schedule = gate._settings(graph)
+    model = GATEModel(architecture, np.random.default_rng(0), dtype=arguments.dtype(gate.dtype))
+    model.to(arguments.device(gate.device))
     objective = training_objective(model, graph, loss)
     optimizer = OPTIMIZERS[schedule.optimizer](dict(model.named_parameters()), 1e-9)
-    before = time.perf_counter() - start
-
-    def epoch() -> float:
+    seconds: list[float] = []
+    while len(seconds) < 2 or (sum(seconds[1:]) < _PATIENCE and len(seconds) < 30):
         start = time.perf_counter()
         objective()
         optimizer.step()
-        return time.perf_counter() - start
-
-    first = epoch()  # lays out what later epochs find
-    seconds = [epoch()]
-    while sum(seconds) < _PATIENCE and len(seconds) < min(30, schedule.epochs):
-        seconds.append(epoch())
-    middle = float(np.median(seconds))
-    # Embedding the nodes once more is about a third of an epoch: the forward pass.
-    return Seconds(before + max(0.0, first - middle) + middle / 3, middle)
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds[1:]))

@@ -264,10 +264,9 @@ class _Places:
     def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
         if self.out is not None:
             from graphgate.outputs.embedding import LABEL_ENDINGS, write_embedding
-            from graphgate.outputs.run_folder import label_values
 
             holds = self.out.suffix.lower() in LABEL_ENDINGS
-            write_embedding(self.out, graph.ids, embedding, label_values(graph) if holds else None)
+            write_embedding(self.out, graph.ids, embedding, graph.label_values() if holds else None)
             typer.echo(f"wrote {graph.n_nodes:,} vectors of {embedding.shape[1]} to {self.out}")
         if self.model is not None:
             gate.save(self.model)

@@ -131,7 +131,7 @@ def write_run(
     )
     with _made_aside(target) as aside:
         write_embedding(
-            aside / "embedding.parquet", graph.ids, gate.embedding_, label_values(graph)
+            aside / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values()
         )
         gate.save(aside / "model.safetensors")
         write_attention(aside / "attention.parquet", graph.ids, gate.attention_)
@@ -140,13 +140,6 @@ def write_run(
             text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
             (aside / name).write_text(text, encoding="utf-8")
     return target
-
-
-def label_values(graph: Graph) -> list[Any] | None:
-    """A graph's labels as its user gave them, None where a node has none."""
-    if graph.labels is None:
-        return None
-    return [None if code < 0 else graph.classes[code] for code in graph.labels.tolist()]
 
 
 @contextmanager
