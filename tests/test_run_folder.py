@@ -97,8 +97,8 @@ def test_the_record_says_all_that_decides_the_run(made):
 def test_the_same_again(run, made):
     code, out, err = run("embed", "--repeat", "r", "--out", "z.npz")
     assert code == 0, err
-    assert "edges.csv is the same as the run's\n" in out
-    assert "nodes.csv is the same as the run's\n" in out
+    assert "edges: edges.csv is the same as the run's\n" in out
+    assert "nodes: nodes.csv is the same as the run's\n" in out
     assert out.endswith("embedding: the same bytes as the run's\n")
     before = read_embedding(made / "embedding.parquet").embedding
     assert read_embedding("z.npz").embedding.tobytes() == before.tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,7 +185,10 @@ def _repeated(
     from graphgate.outputs.run_folder import read_run
 
     record = read_run(folder)
-    inputs = {name: (folder / told.path).resolve() for name, told in record.inputs.items()}
+    inputs = {
+        name: Path(os.path.relpath((folder / told.path).resolve()))
+        for name, told in record.inputs.items()
+    }
     given = {"edges": edges, "nodes": nodes}
     inputs |= {name: path for name, path in given.items() if path is not None}
     for name in given:
