@@ -158,9 +158,8 @@ def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
         assert found[what]["estimated"] > 0
     assert found["peak_memory_mb"]["measured"] > found["added_mb"]["measured"]
     told = {"nodes": 9, "case": "small", "status": "ok"}
-    told |= dict.fromkeys(
-        ["added_mb", "peak_memory_mb", "seconds"], {"estimated": 3, "measured": 4}
-    )
+    measured = {"estimated": 3, "measured": 4}
+    told |= {"added_mb": measured, "peak_memory_mb": measured, "seconds": measured}
     assert "3 s told, 4 measured (-25%)" in estimate.line(told)
     assert "out of memory" in estimate.line(told | {"status": "out of memory"})
 

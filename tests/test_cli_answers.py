@@ -155,7 +155,7 @@ def test_clusters_without_labels(run, refused):
     ("arguments", "words"),
     [
         (["z.parquet", "--method", "spectral"], "unknown method 'spectral'"),
-        (["z.parquet", "--clusters", "31"], "ask for 1 to 30"),
+        (["z.parquet", "--clusters", "31"], "different vectors (30)"),
         (["z.parquet", "--nodes", "edges.csv"], "has no column 'id'"),
         (["z.parquet", "--out", "c.npz"], "must end in .parquet or .csv"),
         (["z.parquet", "--json", "c.txt"], "must end in .json"),

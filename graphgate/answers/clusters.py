@@ -27,11 +27,15 @@ def cluster_nodes(
     """
     if method not in CLUSTER_METHODS:
         raise InputError(f"unknown method {method!r}; use one of {', '.join(CLUSTER_METHODS)}")
-    distinct = len(np.unique(embedding, axis=0))
-    if not 1 <= clusters <= distinct:
+    seen: set[bytes] = set()
+    for row in embedding:
+        if len(seen) >= clusters:
+            break
+        seen.add(row.tobytes())
+    if clusters < 1 or len(seen) < clusters:
         raise InputError(
-            f"{clusters} clusters of {len(embedding):,} nodes with {distinct:,} different vectors; "
-            f"ask for 1 to {distinct:,}"
+            f"{clusters} clusters of {len(embedding):,} nodes: ask for at least one, and for no "
+            "more than there are different vectors" + f" ({len(seen):,})" * (clusters > 0)
         )
     z = embedding.astype(np.float64, copy=False)
     model: Any

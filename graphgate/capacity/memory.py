@@ -8,10 +8,10 @@ indices have 32 bits.
 from __future__ import annotations
 
 from graphgate.capacity.size import Plan, Size
+from graphgate.features import BLOCK
+from graphgate.objective import ORDERED_ABOVE
 
 _INDEX = 4
-_ORDERED = 8192  # nodes above which `objective` puts them in order
-_BLOCK = 1024  # rows of a block of Xᵀ
 _WORKSPACE = 24 * 2**20  # what the libraries of linear algebra take when they are first used
 
 
@@ -27,7 +27,7 @@ def training_bytes(plan: Plan) -> int:
     """What `GATE.fit` takes at its peak, beside the graph."""
     size = plan.size
     kept = plan.n_parameters * plan.number_bytes + _copied_features(plan)
-    ordering = _ordering(size) if size.nodes > _ORDERED else 0
+    ordering = _ordering(size) if size.nodes > ORDERED_ABOVE else 0
     return _WORKSPACE + max(
         plan.n_parameters * (8 + plan.number_bytes),  # weights are drawn in double precision
         kept + ordering,
@@ -39,7 +39,7 @@ def training_bytes(plan: Plan) -> int:
 def _copied_features(plan: Plan) -> int:
     """X in another order or another precision than the graph holds it."""
     size = plan.size
-    if size.nodes <= _ORDERED and plan.number_bytes == 4:
+    if size.nodes <= ORDERED_ABOVE and plan.number_bytes == 4:
         return 0
     return size.entries * (plan.number_bytes + _INDEX * size.sparse)
 
@@ -55,7 +55,7 @@ def _training_features(plan: Plan) -> int:
     squares = 8 * size.nodes
     if size.trains_dense:
         return squares + size.nodes * size.features * width * size.sparse
-    blocks = max(1, size.nodes // _BLOCK) if size.nodes > 8 * _BLOCK else 1
+    blocks = max(1, size.nodes // BLOCK) if size.nodes > 8 * BLOCK else 1
     return squares + size.entries * (width + _INDEX) + blocks * size.features * _INDEX
 
 
@@ -79,14 +79,9 @@ def _step(plan: Plan) -> int:
     elif plan.form == "collapsed":
         numbers = (2 * layers + 8) * n * d + 4 * f * d + 2 * d * d
     else:
-        hidden = (
-            sum(sizes[1:]) * 3 if plan.architecture.activation != "identity" else sum(sizes[1:]) * 2
-        )
-        back = (
-            sum(sizes[:-1]) * 3
-            if plan.architecture.activation != "identity"
-            else sum(sizes[:-1]) * 2
-        )
+        # Each layer keeps what goes into attention and what comes out, and σ what it was given.
+        each = 2 if plan.architecture.activation == "identity" else 3
+        hidden, back = each * sum(sizes[1:]), each * sum(sizes[:-1])
         made_dense = f * (not size.trains_dense)
         numbers = n * (hidden + (back + 2 * f + made_dense) * plan.with_features)
     return width * (numbers + parameters + edges + narrow)

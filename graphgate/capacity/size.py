@@ -10,6 +10,7 @@ import numpy as np
 from graphgate import arguments, collapsed, step
 from graphgate.embedder import GATE
 from graphgate.errors import InputError
+from graphgate.features import faster_dense
 from graphgate.graph import Graph
 from graphgate.model import Architecture, parameter_shapes
 
@@ -65,9 +66,8 @@ class Size:
 
     @property
     def trains_dense(self) -> bool:
-        """Whether X is dense while it trains: the fixed rule of `features`."""
-        full = self.nodes * self.features
-        return not self.sparse or (self.entries > 0.2 * full and full <= 2**28)
+        """Whether X is dense while it trains."""
+        return not self.sparse or faster_dense(self.nodes, self.features, self.entries)
 
 
 @dataclass(frozen=True)

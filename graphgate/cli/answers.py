@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphgate.cli.given import distinct, find_own, named_graph, settings_of
-from graphgate.cli.options import Json, OwnEdges, OwnNodes
+from graphgate.cli.options import Directed, Json, OwnEdges, OwnNodes, Seed, Settings
 from graphgate.cli.printing import notes, print_table
 from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
@@ -26,7 +26,6 @@ Labels = Annotated[
     Path | None,
     typer.Option(help="CSV of nodes with id and label, where the embedding has no labels."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
 
 
 @app.command(
@@ -44,7 +43,7 @@ def similar(
     ] = None,
 ) -> None:
     """Find the nodes nearest to a node, by cosine; exact."""
-    _check_table(out, embedding)
+    _check_places(out, None, embedding)
     if not node and out is None:
         raise InputError("the nearest of all nodes are many: say where they go, --out FILE")
     from graphgate.outputs.embedding import read_embedding
@@ -103,7 +102,7 @@ def cluster(
     NMI, ARI and accuracy are in percent; accuracy names each cluster by the class that suits it
     best, another one each.
     """
-    _check_table(out, embedding, nodes, json)
+    _check_places(out, json, embedding, nodes)
     from graphgate.outputs.embedding import read_embedding
 
     found = read_embedding(embedding)
@@ -162,7 +161,7 @@ def classify(
 
     Logistic regression, scored by cross-validation over the labelled nodes, in percent.
     """
-    _check_table(out, embedding, nodes, json)
+    _check_places(out, json, embedding, nodes)
     from graphgate.outputs.embedding import read_embedding
 
     found = read_embedding(embedding)
@@ -214,14 +213,9 @@ def links(
     ] = "gate",
     val: Annotated[float, typer.Option(help="Share of the edges held out to validate.")] = 0.05,
     test: Annotated[float, typer.Option(help="Share of the edges held out to test.")] = 0.1,
-    directed: Annotated[
-        bool, typer.Option("--directed", help="An edge makes its target attend over its source.")
-    ] = False,
+    directed: Directed = False,
     seed: Seed = 0,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a setting; repeatable."),
-    ] = None,
+    set_: Settings = None,
     json: Json = None,
 ) -> None:
     """Predict edges that were held out of graph and training, by h_i · h_j.
@@ -229,7 +223,7 @@ def links(
     As many pairs without an edge are drawn; AUC and average precision, in percent, say how well
     the two are told apart.
     """
-    _check_table(None, edges, nodes, json)
+    _check_places(None, json, edges, nodes)
     if edges is None and nodes is None and dataset is None:
         raise typer.BadParameter("name the tables of a graph, EDGES and --nodes, or --dataset NAME")
     name, graph = named_graph(dataset or "", edges, nodes, directed=directed)
@@ -257,15 +251,16 @@ def links(
     _write_json(json, told | run.to_dict())
 
 
-def _check_table(out: Path | None, *paths: Path | None) -> None:
-    """Before any work: the outputs can be written, and are no inputs; the last path is JSON."""
+def _check_places(table: Path | None, json: Path | None, *inputs: Path | None) -> None:
+    """Before any work: the outputs can be written, and are no inputs."""
     from graphgate.outputs.places import check_output_path
+    from graphgate.outputs.tables import TABLE_ENDINGS
 
-    if out is not None:
-        check_output_path(out, (".parquet", ".csv"))
-    if len(paths) > 1 and paths[-1] is not None:
-        check_output_path(paths[-1], (".json",))
-    distinct(*paths, out)
+    if table is not None:
+        check_output_path(table, TABLE_ENDINGS)
+    if json is not None:
+        check_output_path(json, (".json",))
+    distinct(*inputs, table, json)
 
 
 def _rows(found: Embedded, wanted: list[str]) -> Any:

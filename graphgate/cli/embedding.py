@@ -12,11 +12,18 @@ import typer
 
 from graphgate.cli.given import distinct, layer_sizes
 from graphgate.cli.options import (
+    Activation,
     AttentionOut,
     Device,
+    Dims,
+    Directed,
+    Dtype,
     Edges,
+    EdgesIfAny,
     EmbeddingOut,
+    EmbeddingOutIfAny,
     Nodes,
+    NodesIfAny,
     ReconstructionOut,
 )
 from graphgate.cli.printing import notes
@@ -38,20 +45,9 @@ if TYPE_CHECKING:
 )
 def embed(
     context: typer.Context,
-    edges: Annotated[
-        Path | None,
-        typer.Argument(help="CSV of edges with the columns source, target and perhaps weight."),
-    ] = None,
-    nodes: Annotated[
-        Path | None,
-        typer.Option(help="CSV of nodes: id, any number of numeric columns, and perhaps label."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The embedding: .parquet, .csv, .npz, .npy, or word2vec's .txt, .vec, .w2v."
-        ),
-    ] = None,
+    edges: EdgesIfAny = None,
+    nodes: NodesIfAny = None,
+    out: EmbeddingOutIfAny = None,
     run: Annotated[
         Path | None,
         typer.Option(help="A new folder for all of it: embedding, model, attention, record."),
@@ -68,15 +64,13 @@ def embed(
     page: Annotated[
         Path | None, typer.Option(help="Also a page to look around in: an .html file.")
     ] = None,
-    directed: Annotated[
-        bool, typer.Option("--directed", help="An edge makes its target attend over its source.")
-    ] = False,
-    dims: Annotated[str, typer.Option(help="Size of each layer, separated by commas.")] = "512,512",
+    directed: Directed = False,
+    dims: Dims = "512,512",
     preset: Annotated[str, typer.Option(help="Form of the method: authors or paper.")] = "authors",
     structure_weight: Annotated[
         float, typer.Option(help="λ, weight of the structure loss beside the feature loss.")
     ] = 1.0,
-    activation: Annotated[str, typer.Option(help="σ of every layer.")] = "identity",
+    activation: Activation = "identity",
     epochs: Annotated[int, typer.Option(help="Passes over the graph.")] = 200,
     learning_rate: Annotated[float, typer.Option(help="Step size of Adam.")] = 1e-4,
     patience: Annotated[
@@ -87,7 +81,7 @@ def embed(
         Path | None, typer.Option(help="Keep the state of the run here, and resume from it.")
     ] = None,
     device: Device = "cpu",
-    dtype: Annotated[str, typer.Option(help="Precision: float32 or float64.")] = "float32",
+    dtype: Dtype = "float32",
     force: Annotated[
         bool, typer.Option("--force", help="Start even if memory will not be enough.")
     ] = False,
@@ -102,7 +96,7 @@ def embed(
     if repeat is None and out is None and run is None:
         raise typer.BadParameter("say where the embedding goes: --out FILE, or --run FOLDER")
     places = _Places(out, run, model, attention, reconstruction, page)
-    places.check(edges, nodes, checkpoint)
+    places.check(edges, nodes, checkpoint=checkpoint)
     record = None
     if repeat is not None:
         _refuse_settings(context)
@@ -242,7 +236,7 @@ class _Places:
     reconstruction: Path | None = None
     page: Path | None = None
 
-    def check(self, *others: Path | None) -> None:
+    def check(self, *inputs: Path | None, checkpoint: Path | None = None) -> None:
         """Before any work: every place can be written to, and none is another or an input."""
         from graphgate.outputs.embedding import EMBEDDING_ENDINGS
         from graphgate.outputs.places import check_new_folder, check_output_path
@@ -252,7 +246,7 @@ class _Places:
         for path, endings in (
             (self.out, EMBEDDING_ENDINGS),
             (self.model, (".safetensors",)),
-            (others[-1], (".safetensors",)),
+            (checkpoint, (".safetensors",)),
             (self.attention, TABLE_ENDINGS),
             (self.reconstruction, RECONSTRUCTION_ENDINGS),
             (self.page, (".html",)),
@@ -261,9 +255,8 @@ class _Places:
                 check_output_path(path, endings)
         if self.run is not None:
             check_new_folder(self.run)
-        distinct(
-            *others, self.out, self.run, self.model, self.attention, self.reconstruction, self.page
-        )
+        files = (self.out, self.model, self.attention, self.reconstruction, self.page)
+        distinct(*inputs, checkpoint, self.run, *files)
 
     def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
         if self.out is not None:
@@ -319,7 +312,7 @@ def transform(
     from graphgate.sources.tables import read_graph
 
     places = _Places(out, attention=attention, reconstruction=reconstruction)
-    places.check(model, edges, nodes, None)
+    places.check(model, edges, nodes)
     from graphgate.embedder import GATE
 
     gate = GATE.load(model, device=device)

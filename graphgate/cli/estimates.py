@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.given import layer_sizes, named_graph
-from graphgate.cli.options import Json, OwnEdges, OwnNodes
+from graphgate.cli.options import Activation, Dims, Directed, Dtype, Json, OwnEdges, OwnNodes
 from graphgate.cli.printing import print_table
 from graphgate.cli.program import EMBEDDINGS, app
 
@@ -24,11 +24,11 @@ def estimate(
     edges_count: Annotated[int | None, typer.Option(help="Its edges.")] = None,
     features: Annotated[int | None, typer.Option(help="Its features.")] = None,
     density: Annotated[float, typer.Option(help="The share of its features that are not 0.")] = 1.0,
-    directed: Annotated[bool, typer.Option("--directed", help="Edges have a direction.")] = False,
-    dims: Annotated[str, typer.Option(help="Size of each layer, separated by commas.")] = "512,512",
-    activation: Annotated[str, typer.Option(help="σ of every layer.")] = "identity",
+    directed: Directed = False,
+    dims: Dims = "512,512",
+    activation: Activation = "identity",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the graph.")] = 200,
-    dtype: Annotated[str, typer.Option(help="Precision: float32 or float64.")] = "float32",
+    dtype: Dtype = "float32",
     json: Json = None,
 ) -> None:
     """Tell memory and time of a run beforehand, and whether it fits into this machine.

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.given import find_own, settings_of
-from graphgate.cli.options import Json
+from graphgate.cli.options import Json, Settings
 from graphgate.cli.printing import print_table
 from graphgate.cli.program import PAPER, app
 from graphgate.errors import InputError
@@ -31,10 +31,7 @@ def evaluate(
     preset: Annotated[
         str | None, typer.Option(help="Form of GATE: authors or paper; default: authors.")
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a setting; repeatable."),
-    ] = None,
+    set_: Settings = None,
     probe: Annotated[
         str | None, typer.Option(help="one-vs-rest or multinomial; default: the preset's.")
     ] = None,

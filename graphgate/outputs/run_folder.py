@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -43,6 +44,7 @@ _FIELDS: Schema = {
     "versions": dict,
 }
 _INPUT: Schema = {"path": str, "sha256": str}
+_NEVER = "infinity"  # which JSON has no number for
 # Where a run goes and what it shows are not part of what it computes.
 _ELSEWHERE = ("checkpoint", "checkpoint_every", "progress")
 
@@ -105,7 +107,12 @@ def write_run(
     """Makes the folder of a fitted `gate`; it appears whole or not at all."""
     target = check_new_folder(folder)
     settings = {k: v for k, v in gate.get_params().items() if k not in _ELSEWHERE}
-    settings |= {"dims": list(np.atleast_1d(gate.dims).tolist()), "random_state": gate.seed_}
+    settings |= {
+        "dims": np.atleast_1d(gate.dims).tolist(),
+        "random_state": gate.seed_,
+        "dtype": str(gate.dtype).removeprefix("torch."),
+        "clip_norm": _NEVER if gate.clip_norm == math.inf else gate.clip_norm,
+    }
     history = gate.history_
     if history.stopped == "interrupted":  # as long as it went, it can be had again
         settings["epochs"] = max(1, len(history))
@@ -174,6 +181,8 @@ def read_run(folder: StrPath) -> RunRecord:
         raise InputError(f"{what}: its settings are not those of GATE")
     inputs = {name: Input(**given) for name, given in told["inputs"].items()}
     settings = told["settings"] | {"dims": tuple(told["settings"]["dims"])}
+    if settings["clip_norm"] == _NEVER:
+        settings["clip_norm"] = math.inf
     return RunRecord(**told | {"inputs": inputs, "settings": settings})
 
 
