@@ -25,6 +25,7 @@ benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle m
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
 	$(BIN)/python benchmarks/reading.py --json results/benchmarks/reading.json
+	$(BIN)/python benchmarks/estimate.py --json results/benchmarks/estimate.json
 	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
 	$(BIN)/python benchmarks/explorer.py --json results/benchmarks/explorer.json
 	$(MAKE) docs
@@ -34,6 +35,8 @@ results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where not
 	$(BIN)/graphgate reproduce inductive
 	$(BIN)/graphgate reproduce formulations
 	$(BIN)/graphgate reproduce ablation
+	$(BIN)/graphgate reproduce clustering
+	$(BIN)/graphgate reproduce links
 	$(MAKE) docs
 
 figures: $(VENV)/.dev  ## redraws the figures of docs/ from results/ and a training on Cora

@@ -16,8 +16,11 @@ The modules in the order in which a graph passes through them; each imports only
     optimizers, training                the loop
     embedder                            GATE: what users hold
     omics                               GATE on an AnnData
+    capacity                            memory and time of a run, before it
+    outputs                             embeddings, attention, reconstructions, runs -> files
     baselines                           the methods that the paper compares it with
     evaluation                          probe, settings, runs and seeds
+    answers                             similar nodes, clusters, classes, links
     experiments                         the paper's tables as data, and the runner that resumes
     figures, explorer                   pictures, and a page to look around in
     demo, cli                           the main job, the command line
@@ -39,9 +42,10 @@ if TYPE_CHECKING:
     from graphgate.omics.domains import cluster_domains
     from graphgate.omics.embedding import embed_anndata, transform_anndata
     from graphgate.omics.graphs import graph_from_anndata, to_anndata
+    from graphgate.outputs.embedding import read_embedding, write_embedding
     from graphgate.sources.citation import load_dataset
     from graphgate.sources.frames import frames_from_graph
-    from graphgate.sources.tables import graph_from_frames, read_graph, write_embedding
+    from graphgate.sources.tables import graph_from_frames, read_graph
     from graphgate.training import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
@@ -63,12 +67,13 @@ _HOMES = {
     "graph_from_networkx": "exchange.with_networkx",
     "graph_from_pyg": "exchange.with_pyg",
     "load_dataset": "sources.citation",
+    "read_embedding": "outputs.embedding",
     "read_graph": "sources.tables",
     "to_anndata": "omics.graphs",
     "to_networkx": "exchange.with_networkx",
     "to_pyg": "exchange.with_pyg",
     "transform_anndata": "omics.embedding",
-    "write_embedding": "sources.tables",
+    "write_embedding": "outputs.embedding",
 }
 
 __all__ = [
@@ -89,6 +94,7 @@ __all__ = [
     "graph_from_networkx",
     "graph_from_pyg",
     "load_dataset",
+    "read_embedding",
     "read_graph",
     "to_anndata",
     "to_networkx",

@@ -14,8 +14,8 @@ from graphgate.experiments.evaluate import evaluate_method
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.methods import find_method
 from graphgate.files import write_bytes
+from graphgate.outputs.embedding import write_embedding
 from graphgate.sources.citation import Dataset
-from graphgate.sources.tables import write_embedding
 
 DEMO_DATASETS = ("cora", "citeseer")
 
@@ -49,11 +49,7 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     experiment = find_experiment("gate", dataset.name, "transductive")
     assert experiment is not None
     model = find_method("gate").make(experiment.settings, seed=0).fit(graph)
-    labels = (
-        None
-        if graph.labels is None
-        else [None if code < 0 else graph.classes[code] for code in graph.labels]
-    )
+    labels = graph.label_values()
     yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
     model.save(out / f"{dataset.name}.safetensors")
     yield out / f"{dataset.name}.safetensors"

@@ -16,7 +16,7 @@ from graphgate.errors import InputError
 from graphgate.intake import Features
 from graphgate.sparse import csr_tensor, index_tensor, shared_tensor
 
-_BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
+BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
 
 
 class FeatureMatrix:
@@ -25,7 +25,7 @@ class FeatureMatrix:
     Parameters
     ----------
     x : the features of a graph.
-    densify : let the fixed rule of `_faster_dense` make a sparse X dense, for training.
+    densify : let the fixed rule of `faster_dense` make a sparse X dense, for training.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class FeatureMatrix:
         self.device, self.dtype = device, dtype
         with np.errstate(over="ignore"):  # reported below
             x = x.astype(np.float64 if dtype == torch.float64 else np.float32, copy=False)
-        if densify and not isinstance(x, np.ndarray) and _faster_dense(x):
+        if densify and not isinstance(x, np.ndarray) and faster_dense(*self.shape, int(x.nnz)):
             x = x.toarray()
         if not np.isfinite(x if isinstance(x, np.ndarray) else x.data).all():
             raise InputError(
@@ -102,7 +102,7 @@ class FeatureMatrix:
             return torch.mm(self._matrix.T, m, out=out)
         if self._transposed_blocks is None:
             n = self.shape[0]
-            rows = _BLOCK if n > 8 * _BLOCK else n
+            rows = BLOCK if n > 8 * BLOCK else n
             self._transposed_blocks = [
                 (
                     slice(start, start + rows),
@@ -139,10 +139,9 @@ def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
     return out
 
 
-def _faster_dense(x: sp.csr_array) -> bool:
+def faster_dense(n: int, f: int, nnz: int) -> bool:
     """A fixed rule, so that the same graph always takes the same path."""
-    n, f = x.shape
-    return x.nnz > 0.2 * n * f and n * f <= 2**28
+    return nnz > 0.2 * n * f and n * f <= 2**28
 
 
 class _FixedProduct(torch.autograd.Function):

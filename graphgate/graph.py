@@ -271,6 +271,18 @@ class Graph:
         keep[self.rows(nodes)] = False
         return self._take(np.flatnonzero(keep))._restructured()
 
+    def without_edges(self, pairs: Any) -> Graph:
+        """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
+        u, v = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
+        n = self.n_nodes
+        entries = self.adjacency.tocoo()
+        gone = np.concatenate([u * n + v, v * n + u])
+        keep = ~np.isin(entries.row.astype(np.int64) * n + entries.col, gone)
+        kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
+        adjacency = sp.csr_array(kept, shape=(n, n))
+        adjacency.sort_indices()
+        return self._with(adjacency=adjacency)
+
     def neighborhood(self, nodes: Any, hops: int) -> Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
         if not isinstance(hops, numbers.Integral) or hops < 0:
@@ -304,6 +316,12 @@ class Graph:
             labels=np.where(shown, self.labels, -1) if splits and self.labels is not None else None,
             splits={name: self.splits[name] for name in splits},
         )
+
+    def label_values(self) -> list[Any] | None:
+        """The labels as they were given, None where a node has none; None: there are none."""
+        if self.labels is None:
+            return None
+        return [None if code < 0 else self.classes[code] for code in self.labels.tolist()]
 
     def with_splits(self, splits: Mapping[str, Any]) -> Graph:
         """The same graph with other splits."""

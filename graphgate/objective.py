@@ -13,6 +13,8 @@ from graphgate.losses import Loss, LossParts
 from graphgate.model import GATEModel
 from graphgate.sparse import Neighborhoods
 
+ORDERED_ABOVE = 8192  # nodes; what is smaller is in the caches whatever its order
+
 Objective = Callable[[], Mapping[str, float]]
 
 
@@ -60,7 +62,7 @@ def make_objective(
 
 def training_objective(model: GATEModel, graph: Graph, loss: Loss) -> Objective:
     """The objective of a whole graph; one too large for the caches is put into a better order."""
-    if graph.n_nodes > 8192:
+    if graph.n_nodes > ORDERED_ABOVE:
         graph = graph.by_locality()
     weight = model.encoder_weight[0]
     x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype, densify=True)

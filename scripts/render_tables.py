@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
 from graphgate.evaluation.protocol import SETTINGS
+from graphgate.evaluation.scores import SCORES
 from graphgate.experiments.runner import Grid
 from graphgate.experiments.table import Table, experiments_of, make_table
 from graphgate.experiments.trial import Results
@@ -47,9 +48,9 @@ def accuracy() -> str:
                 if cell.experiment.setting == setting
             ]
             if any(cell.evaluation for cell in cells):
-                rows.append([setting, f"graphgate, `{form}`", *(cell.ours for cell in cells)])
+                rows.append([setting, f"graphgate, `{form}`", *(cell.ours() for cell in cells)])
             if form == "paper":
-                rows.append([setting, "the paper (100)", *(cell.published for cell in cells)])
+                rows.append([setting, "the paper (100)", *(cell.published() for cell in cells)])
     heads = ["setting", "accuracy in % (runs)", *(name.capitalize() for name in DATASETS)]
     return report.markdown(heads, rows)
 
@@ -67,7 +68,7 @@ def observations() -> str:
             here = {m: e for (s, d, m), e in found.items() if (s, d) == (setting, dataset)}
             if len(here) < len(ABLATION):
                 continue
-            means = {method: evaluation.mean for method, evaluation in here.items()}
+            means = {method: evaluation.mean() for method, evaluation in here.items()}
             best, others = means["gate"], [means[m] for m in ABLATION if m != "gate"]
             worst = min(means[m] for m in ("gate-no-features", "gate-no-structure"))
             gap = means["gate-no-features"] - means["gate-no-structure"]
@@ -108,7 +109,7 @@ def attention() -> str:
 
 def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
-    made = {name: _stored(name).markdown() for name in (*SETTINGS, "ablation")}
+    made = {name: _stored(name).markdown() for name in (*SCORES, "ablation")}
     made |= {"accuracy": accuracy(), "observations": observations()}
     if ATTENTION.exists():
         made["attention"] = attention()

@@ -1,6 +1,6 @@
 """Pictures of the explorer's page for README.md and docs/, of the Cora that comes with the package.
 
-    python scripts/screenshots.py        needs chromium on the path
+python scripts/screenshots.py        needs chromium on the path
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def main() -> None:
     carried = {name: value for name, value in os.environ.items() if name != "GRAPHGATE_DATA"}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "cora.html"
-        command = [sys.executable, "-m", "graphgate", "explore", "--dataset", "cora", "--out", page]
-        subprocess.run(command, check=True, env=carried)
+        command = [sys.executable, "-m", "graphgate", "explore", "--dataset", "cora", "--out"]
+        subprocess.run([*command, str(page)], check=True, env=carried)
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         for name, (width, height), scheme, node in SHOTS:
             tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]

@@ -468,10 +468,10 @@ def test_published_values_are_those_of_the_paper(name, dataset):
     for setting in SETTINGS:
         row, experiment = PAPER[setting].get(name), find_experiment(name, dataset, setting)
         if row is None:
-            assert experiment is None or experiment.published is None, setting
+            assert experiment is None or not experiment.published, setting
         else:
             assert experiment is not None, f"no [{setting}] in {name}/{dataset}.toml"
-            assert experiment.published == row[column], setting
+            assert experiment.published.get("accuracy") == row[column], setting
 
 
 def test_rows_stand_in_the_order_of_the_paper():

@@ -19,6 +19,7 @@ from graphgate.step import CollapsedStep
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
 
+import estimate
 import growth
 import inputs
 import isolated
@@ -157,6 +158,21 @@ def test_exponents_of_known_growth():
     late = {"status": "out of memory", "nodes": 10_000}
     assert growth.exponents([*sizes, late]) == pytest.approx({"seconds": 1.5, "memory": 1.0})
     assert growth.exponents(sizes[:1]) == {}
+
+
+def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
+    monkeypatch.setattr("graphgate.capacity.seconds._PATIENCE", 0.0)
+    monkeypatch.setitem(estimate.CASES, "small", {"dims": (4, 2)})
+    found = estimate.compare(2000, "small", epochs=1)
+    assert found["edges"] == 20_000
+    for what in ("added_mb", "peak_memory_mb", "seconds"):
+        assert found[what]["estimated"] > 0
+    assert found["peak_memory_mb"]["measured"] > found["added_mb"]["measured"]
+    told = {"nodes": 9, "case": "small", "status": "ok"}
+    measured = {"estimated": 3, "measured": 4}
+    told |= {"added_mb": measured, "peak_memory_mb": measured, "seconds": measured}
+    assert "3 s told, 4 measured (-25%)" in estimate.line(told)
+    assert "out of memory" in estimate.line(told | {"status": "out of memory"})
 
 
 def test_the_stored_command_names_no_place_on_this_machine(monkeypatch):

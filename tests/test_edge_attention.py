@@ -114,8 +114,9 @@ def test_ablation_charts_come_from_stored_runs(tmp_path):
     assert ablation_figures(results) == {}
     experiment = find_experiment("gate-uniform", "cora", "transductive")
     for seed, accuracy in enumerate((80.0, 84.0)):
+        metrics = {"accuracy": accuracy, "macro_f1": 80.0, "val_accuracy": None}
         trial = Trial.of(experiment, "public", experiment.settings, seed)
-        results.keep(trial, Run(seed, accuracy, 80.0, None, 1.0, 1.0, 1))
+        results.keep(trial, Run(seed, metrics, 1.0, 1.0, 1))
     made = ablation_figures(results)
     assert list(made) == ["ablation-transductive"]
     heights = [bar.get_height() for bar in made["ablation-transductive"].axes[0].patches]

@@ -118,7 +118,8 @@ def a_trial(**changes) -> Trial:
 
 
 def a_run(accuracy: float = 80.0, val: float | None = 70.0, seed: int = 3) -> Run:
-    return Run(seed, accuracy, accuracy - 1, val, 1.5, 200.0, 1)
+    metrics = {"accuracy": accuracy, "macro_f1": accuracy - 1, "val_accuracy": val}
+    return Run(seed, metrics, 1.5, 200.0, 1)
 
 
 def test_the_same_trial_has_the_same_file():
@@ -176,7 +177,7 @@ def test_what_is_kept_is_found_again():
 
 
 def altered(**changes) -> str:
-    content = a_trial().fields() | {"run": dataclasses.asdict(a_run())}
+    content = a_trial().fields() | {"run": a_run().to_dict()}
     return json.dumps(content | changes)
 
 
@@ -195,7 +196,7 @@ def altered(**changes) -> str:
         altered(method="gat"),
         altered(run={}),
         altered(run=None),
-        altered(run={**dataclasses.asdict(a_run()), "speed": 1}),
+        altered(run={**a_run().to_dict(), "speed": 1}),
         altered(run={"seed": 3, "accuracy": 80.0}),
     ],
 )
@@ -299,7 +300,9 @@ def test_without_a_sweep_nothing_has_to_be_chosen():
 
 def accuracies(grid: Grid) -> list[list[tuple[int, float]]]:
     found = [grid.evaluation(experiment) for experiment in grid.experiments]
-    return [[(run.seed, run.accuracy) for run in cell.runs] if cell else [] for cell in found]
+    return [
+        [(run.seed, run.metrics["accuracy"]) for run in cell.runs] if cell else [] for cell in found
+    ]
 
 
 def test_every_run_is_made_once(small_data):
@@ -329,7 +332,7 @@ def test_a_run_is_what_its_task_gives(small_data):
     run_grid(grid_of(experiment), ONE)
     for seed, accuracy in accuracies(grid_of(experiment))[0]:
         direct = Trial.of(experiment, "public", {}, seed).run()
-        assert (direct.seed, direct.accuracy) == (seed, accuracy)
+        assert (direct.seed, direct.metrics["accuracy"]) == (seed, accuracy)
 
 
 def test_an_interrupted_grid_goes_on_where_it_was(small_data):
@@ -502,7 +505,7 @@ def stored(experiment: Experiment, *values: float, split: str = "public") -> Exp
 
 
 def cell(method: str, dataset: str, *values: float, split: str = "public", **changes) -> Experiment:
-    fields = {"settings": {"k": 1}, "published": (80.0, 0.5)} | changes
+    fields = {"settings": {"k": 1}, "published": {"accuracy": (80.0, 0.5)}} | changes
     return stored(Experiment(method, dataset, "transductive", **fields), *values, split=split)
 
 
@@ -518,10 +521,10 @@ def row(markdown: str, title: str) -> list[str]:
 def test_the_table_in_markdown():
     table = table_of(
         cell("gcn", "cora", 81.0, 84.0),
-        cell("gcn", "citeseer", 78.2, published=(79.0, None)),
+        cell("gcn", "citeseer", 78.2, published={"accuracy": (79.0, None)}),
         cell("gat", "cora", 78.4, 78.6),  # 1.5 below is still called reproduced
         cell("monet", "cora"),
-        cell("monet", "citeseer", 70.0, published=None),
+        cell("monet", "citeseer", 70.0, published={}),
     )
     text = table.markdown()
     lines = text.splitlines()
@@ -547,7 +550,7 @@ def test_a_low_value_is_marked_and_explained():
         cell("gcn", "cora", 78.4, **low),
         cell("gcn", "citeseer", 90.0, **low),
         cell("gat", "citeseer", 70.0),
-        cell("monet", "cora", note="never low", published=None),
+        cell("monet", "cora", note="never low", published={}),
     )
     text = table.markdown()
     assert row(text, "GCN")[2:] == [
@@ -571,7 +574,7 @@ def test_the_table_in_latex():
     table = table_of(
         cell("gcn", "cora", 81.0, 84.0),
         cell("gcn", "citeseer", 70.0, note="100 % less"),
-        cell(f"{__name__}:Drawn", "cora", published=None),
+        cell(f"{__name__}:Drawn", "cora", published={}),
     )
     text = table.latex()
     assert r"\begin{tabular}{llrrrrrr}" in text
@@ -644,6 +647,97 @@ def test_the_cells_of_a_table():
 def test_tables_that_are_not_there(table, methods, datasets, words):
     with pytest.raises(InputError, match=words):
         experiments_of(table, methods, datasets)
+
+
+# --- other tasks ---------------------------------------------------------------------------------
+
+
+def links_run(auc: float, ap: float, val: float = 50.0, seed: int = 0) -> Run:
+    return Run(seed, {"auc": auc, "ap": ap, "val_auc": val, "val_ap": val}, 1.0, 1.0, 1)
+
+
+def test_a_table_of_several_metrics():
+    published = {"auc": (91.0, 0.02)}
+    cells = [
+        Experiment("gae", "cora", "links", published=published, note="too few epochs"),
+        Experiment("gate", "cora", "links"),
+    ]
+    results = Results("runs")
+    for seed, (auc, ap) in enumerate([(80.0, 70.0), (84.0, 72.0)]):
+        results.keep(Trial.of(cells[0], "public", {}, seed), links_run(auc, ap, seed=seed))
+    table = make_table(Grid(cells, results, {"cora": "seeded"}), ["cora"])
+    text = table.markdown()
+    heads = ["Cora AUC, ours (runs)", "paper", "difference", "Cora AP, ours (runs)"]
+    assert row(text, "method") == ["sees", "method", *heads]
+    assert row(text, "GAE")[2:] == ["82.0 ± 2.8 (2)", "91.0 ± 0.0", "-9.0\\*", "71.0 ± 1.4 (2)"]
+    assert row(text, "GATE")[2:] == ["—", "—", "—", "—"]
+    assert "- \\* GAE, Cora: too few epochs" in text
+    latex = table.latex()
+    assert r"\multicolumn{3}{c}{Cora AUC} & \multicolumn{1}{c}{Cora AP}" in latex
+    assert r"\begin{tabular}{llrrrr}" in latex
+    (found,) = table.to_list()
+    assert found["mean"] == 82.0
+    assert found["metrics"]["ap"] == {"mean": 71.0, "std": 1.4142, "paper": None}
+    assert (found["split"], found["probe"]) == ("held-out", "dot-product")
+
+
+def test_a_sweep_of_links_is_chosen_by_the_links_held_out_for_it():
+    experiment = Experiment("gae", "cora", "links", sweep={"k": [1, 2, 3]}, sweep_runs=1)
+    grid = Grid([experiment], Results("runs"), {"cora": "public"})
+    for settings, (auc, val) in zip(
+        experiment.candidates(), [(99.0, 60.0), (70.0, 80.0), (80.0, 70.0)], strict=True
+    ):
+        assert grid.chosen(experiment) is None
+        grid.results.keep(Trial.of(experiment, "public", settings, 0), links_run(auc, 1.0, val))
+    assert grid.chosen(experiment) == {"k": 2}
+
+
+def test_scores_of_another_setting_are_no_run_of_this_one():
+    trial = Trial.of(Experiment("gae", "cora", "links"), "public", {}, 0)
+    Results("runs").keep(trial, a_run())
+    with pytest.raises(InputError, match="is not the stored run it is named for"):
+        Results("runs").find(trial)
+
+
+KIPF_WELLING = {  # AUC and AP of their table 1
+    "gae": {"cora": (91.0, 92.0), "citeseer": (89.5, 89.9), "pubmed": (96.4, 96.5)},
+    "vgae": {"cora": (91.4, 92.6), "citeseer": (90.8, 92.0), "pubmed": (94.4, 94.7)},
+}
+
+
+@pytest.mark.parametrize("dataset", ["cora", "citeseer", "pubmed"])
+@pytest.mark.parametrize("method", ["gate", "gae", "vgae"])
+def test_the_experiments_of_other_tasks(method, dataset):
+    for setting in ("clustering", "links"):
+        experiment = find_experiment(method, dataset, setting)
+        assert (experiment.runs, dict(experiment.sweep)) == (10, {})
+        METHODS[method].make(experiment.settings, 0)
+        told = KIPF_WELLING.get(method, {}).get(dataset) if setting == "links" else None
+        values = {metric: mean for metric, (mean, _) in experiment.published.items()}
+        assert values == ({} if told is None else dict(zip(("auc", "ap"), told, strict=True)))
+
+
+@pytest.mark.parametrize("table", ["clustering", "links"])
+def test_other_tasks_are_run_kept_and_reported(command, module, table):
+    wanted = [
+        *("reproduce", table, "--methods", f"{module}:Sketch", "--datasets", "citeseer"),
+        *("--runs", "2", "--results", ".", "--jobs", "1", "--json", "cells.json"),
+    ]
+    assert command(*wanted)[:2] == (0, "made 2 runs; all are in runs\n")
+    assert command(*wanted)[:2] == (0, "made 0 runs; all are in runs\n")
+    (found,) = json.loads(Path("cells.json").read_text("utf-8"))
+    names = {"clustering": ["nmi", "ari", "accuracy"], "links": ["auc", "ap"]}[table]
+    assert list(found["metrics"]) == names
+    dataset = load_dataset("citeseer")
+    again = Trial.of(find_experiment(f"{module}:Sketch", "citeseer", table), "public", {}, 1).task(
+        dataset
+    )
+    assert {name: found["runs"][1][name] for name in names} == {
+        name: again.run(1).metrics[name] for name in names
+    }
+    code, out, err = command(*wanted, "--report")
+    assert code == 0, err
+    assert f"{found['mean']:.1f} ± {found['std']:.1f} (2)" in out
 
 
 # --- reproduce -----------------------------------------------------------------------------------

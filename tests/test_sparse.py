@@ -57,13 +57,13 @@ def test_products_with_features(graph, block):
     np.testing.assert_allclose(x.times_by_blocks(m), array @ m.numpy(), atol=1e-12)
     out = torch.full((x.shape[0], 3), np.nan, dtype=torch.float64)
     np.testing.assert_allclose(x.multiply(m, out), array @ m.numpy(), atol=1e-12)
-    before = features._BLOCK
-    features._BLOCK = block  # small blocks, so that a small X has several
+    before = features.BLOCK
+    features.BLOCK = block  # small blocks, so that a small X has several
     try:
         out = torch.full((x.shape[1], 3), np.nan, dtype=torch.float64)
         np.testing.assert_allclose(x.multiply_transposed(g, out), array.T @ g.numpy(), atol=1e-12)
     finally:
-        features._BLOCK = before
+        features.BLOCK = before
     np.testing.assert_allclose(x.square_norms, (array**2).sum(1), atol=1e-12)
     np.testing.assert_array_equal(x.dense(), array)
 

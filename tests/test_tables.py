@@ -1,19 +1,13 @@
-"""CSV tables in, embeddings out."""
-
-import os
-from pathlib import Path
+"""CSV tables in."""
 
 import numpy as np
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphgate import Encoding
 from graphgate.errors import InputError
-from graphgate.sources import tables
-from graphgate.sources.tables import check_output_path, read_graph, write_embedding
+from graphgate.sources.tables import read_graph
 
 NODES = "id,a,b,label\n1,0.5,2,x\n2,1e3,-1,\n3,0,0,y\n"
 EDGES = "source,target\n1,2\n"
@@ -202,123 +196,6 @@ def test_many_rows_and_columns(read):
     graph = read("\n".join([header, *lines]), "\n".join(["source,target", *edges]), scale=False)
     np.testing.assert_array_equal(graph.x, x)
     assert graph.n_edges == 300
-
-
-# --- writing -------------------------------------------------------------------------------------
-
-Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("ids", [[7, -1], ["a,b", 'q"\n'], np.array([5, 6]), np.array(["x", "y"])])
-def test_what_is_written_can_be_read_back(tmp_path, kind, ids):
-    z = Z.astype(kind)
-    listed = list(ids.tolist()) if isinstance(ids, np.ndarray) else ids
-
-    assert write_embedding(tmp_path / "z.parquet", ids, z) == tmp_path / "z.parquet"
-    table = pyarrow.parquet.read_table(tmp_path / "z.parquet")
-    assert table.column_names == ["node_id", "embedding"]
-    assert table.column("node_id").to_pylist() == listed
-    assert table.schema.field("embedding").type.list_size == 3
-    flat = table.column("embedding").combine_chunks().flatten().to_numpy()
-    assert flat.dtype == kind
-    np.testing.assert_array_equal(flat.reshape(2, 3), z)
-
-    write_embedding(tmp_path / "z.csv", ids, z)
-    assert (tmp_path / "z.csv").read_bytes().startswith(b"node_id,e0,e1,e2\n")
-    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    table = pyarrow.csv.read_csv(tmp_path / "z.csv", parse_options=options)
-    assert table.column("node_id").to_pylist() == listed
-    back = np.stack([table.column(f"e{i}").to_numpy() for i in range(3)], axis=1)
-    np.testing.assert_array_equal(back.astype(kind), z)
-
-
-def test_labels_are_a_last_column(tmp_path):
-    write_embedding(tmp_path / "z.csv", [1, 2], Z, labels=["x", None])
-    lines = (tmp_path / "z.csv").read_text().splitlines()
-    assert lines == ["node_id,e0,e1,e2,label", '1,0.1,2,-3,"x"', "2,4,5e-20,6,"]
-    write_embedding(tmp_path / "z.parquet", [1, 2], Z, labels=np.array([3, 4]))
-    table = pyarrow.parquet.read_table(tmp_path / "z.parquet")
-    assert table.column("label").to_pylist() == [3, 4]
-
-
-def test_a_written_embedding_can_be_a_node_table(tmp_path):
-    write_embedding(tmp_path / "z.csv", ["a", "b"], Z.astype(np.float32))
-    text = (tmp_path / "z.csv").read_text().replace("node_id", "id", 1)
-    (tmp_path / "nodes.csv").write_text(text)
-    (tmp_path / "edges.csv").write_text("source,target\n")
-    graph = read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv", scale=False)
-    np.testing.assert_array_equal(graph.x, Z.astype(np.float32))
-
-
-@pytest.mark.parametrize(
-    ("ids", "z", "labels", "words"),
-    [
-        ([1], Z, None, r"shape \(2, 3\) for 1 node ids"),
-        ([1, 2], Z[0], None, r"shape \(3,\)"),
-        ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
-        ([1, "a"], Z, None, r"the node id 1 cannot be written"),
-        ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be written: use only whole"),
-        ([True, False], Z, None, r"the node id True cannot be written"),
-        ([1, 2**70], Z, None, r"a node id does not fit into 64 bits"),
-        ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
-        ([1, 2], Z, [0.5, 1.5], r"the label 0\.5 cannot be written"),
-    ],
-)
-def test_what_a_file_cannot_hold_is_refused(tmp_path, ids, z, labels, words):
-    with pytest.raises(InputError, match=words):
-        write_embedding(tmp_path / "z.parquet", ids, z, labels)
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("name", ["z.parquet", "z.csv"])
-def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
-    (tmp_path / name).write_text("old")
-
-    def full(table, file, *_):
-        path = file if isinstance(file, Path) else file.name
-        with open(path, "ab") as partly:
-            partly.write(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tables.pyarrow.parquet, "write_table", full)
-    monkeypatch.setattr(tables.pyarrow.csv, "write_csv", full)
-    with pytest.raises(InputError, match=r"cannot be written: No space left on device"):
-        write_embedding(tmp_path / name, [1, 2], Z)
-    assert os.listdir(tmp_path) == [name]
-    assert (tmp_path / name).read_text() == "old"
-
-
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "real.csv").touch()
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    write_embedding(tmp_path / "link.csv", [1, 2], Z)
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text().startswith("node_id")
-
-
-def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
-    (tmp_path / "dir.csv").mkdir()
-    (tmp_path / "file").touch()
-    assert check_output_path(str(tmp_path / "z.CSV")) == tmp_path / "z.CSV"
-    for path, words in [
-        ("z.txt", r"must end in \.parquet or \.csv"),
-        ("z", r"must end in \.parquet or \.csv"),
-        (".csv", r"must end in"),
-        ("dir.csv", r"is a directory"),
-        ("absent/z.csv", r"absent does not exist"),
-        ("file/z.csv", r"file is not a directory"),
-    ]:
-        with pytest.raises(InputError, match=words):
-            check_output_path(tmp_path / path)
-    with pytest.raises(InputError, match=r"must end in \.html"):
-        check_output_path(tmp_path / "z.csv", [".html"])
-
-
-def test_a_folder_without_permission_is_refused_beforehand(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)  # the suite may run as root
-    with pytest.raises(InputError, match="no permission"):
-        check_output_path(tmp_path / "z.csv")
 
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), min_size=1, max_size=5)

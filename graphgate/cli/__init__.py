@@ -6,7 +6,9 @@ of commands register them when they are imported, and the help lists them in tha
 
 from graphgate.cli.program import app, main  # isort: split
 
-from graphgate.cli import embedding  # isort: split
+from graphgate.cli import embedding, estimates  # isort: split
+
+from graphgate.cli import answers  # isort: split
 
 from graphgate.cli import pictures  # isort: split
 
@@ -14,4 +16,14 @@ from graphgate.cli import demonstration, evaluation  # isort: split
 
 from graphgate.cli import datasets
 
-__all__ = ["app", "datasets", "demonstration", "embedding", "evaluation", "main", "pictures"]
+__all__ = [
+    "answers",
+    "app",
+    "datasets",
+    "demonstration",
+    "embedding",
+    "estimates",
+    "evaluation",
+    "main",
+    "pictures",
+]

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from graphgate.cli.given import distinct, layer_sizes
-from graphgate.cli.options import Device, Edges, EmbeddingOut, Nodes
+from graphgate.cli.options import (
+    Activation,
+    AttentionOut,
+    Device,
+    Dims,
+    Directed,
+    Dtype,
+    Edges,
+    EdgesIfAny,
+    EmbeddingOut,
+    EmbeddingOutIfAny,
+    Nodes,
+    NodesIfAny,
+    ReconstructionOut,
+)
 from graphgate.cli.printing import notes
 from graphgate.cli.program import EMBEDDINGS, app
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from graphgate.embedder import GATE
+    from graphgate.graph import Graph
+    from graphgate.outputs.run_folder import RunRecord
 
 
 @app.command(
@@ -19,21 +44,33 @@ from graphgate.cli.program import EMBEDDINGS, app
     "--model model.safetensors --epochs 300",
 )
 def embed(
-    edges: Edges,
-    nodes: Nodes,
-    out: EmbeddingOut,
+    context: typer.Context,
+    edges: EdgesIfAny = None,
+    nodes: NodesIfAny = None,
+    out: EmbeddingOutIfAny = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(help="A new folder for all of it: embedding, model, attention, record."),
+    ] = None,
+    repeat: Annotated[
+        Path | None,
+        typer.Option(help="Repeat the run in this folder, and compare the embedding with its own."),
+    ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Also save the model here, for `graphgate transform`.")
     ] = None,
-    directed: Annotated[
-        bool, typer.Option("--directed", help="An edge makes its target attend over its source.")
-    ] = False,
-    dims: Annotated[str, typer.Option(help="Size of each layer, separated by commas.")] = "512,512",
+    attention: AttentionOut = None,
+    reconstruction: ReconstructionOut = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Also a page to look around in: an .html file.")
+    ] = None,
+    directed: Directed = False,
+    dims: Dims = "512,512",
     preset: Annotated[str, typer.Option(help="Form of the method: authors or paper.")] = "authors",
     structure_weight: Annotated[
         float, typer.Option(help="λ, weight of the structure loss beside the feature loss.")
     ] = 1.0,
-    activation: Annotated[str, typer.Option(help="σ of every layer.")] = "identity",
+    activation: Activation = "identity",
     epochs: Annotated[int, typer.Option(help="Passes over the graph.")] = 200,
     learning_rate: Annotated[float, typer.Option(help="Step size of Adam.")] = 1e-4,
     patience: Annotated[
@@ -44,43 +81,213 @@ def embed(
         Path | None, typer.Option(help="Keep the state of the run here, and resume from it.")
     ] = None,
     device: Device = "cpu",
-    dtype: Annotated[str, typer.Option(help="Precision: float32 or float64.")] = "float32",
+    dtype: Dtype = "float32",
+    force: Annotated[
+        bool, typer.Option("--force", help="Start even if memory will not be enough.")
+    ] = False,
 ) -> None:
-    """Learn an embedding of a graph and write one vector a node."""
-    from graphgate.sources.tables import check_output_path, read_graph, write_embedding
+    """Learn an embedding of a graph and write one vector a node.
 
-    check_output_path(out)
-    for path in (model, checkpoint):
-        if path is not None:
-            check_output_path(path, (".safetensors",))
-    distinct(edges, nodes, out, model, checkpoint)
-    graph = read_graph(edges, nodes, directed=directed or None)
+    With --run everything goes into one folder, with a record of settings, inputs and versions;
+    --repeat does such a run again and tells whether the result has the same bytes.
+    """
+    if repeat is None and (edges is None or nodes is None):
+        raise typer.BadParameter("name the tables of the graph: EDGES and --nodes FILE")
+    if repeat is None and out is None and run is None:
+        raise typer.BadParameter("say where the embedding goes: --out FILE, or --run FOLDER")
+    places = _Places(out, run, model, attention, reconstruction, page)
+    places.check(edges, nodes, checkpoint=checkpoint)
+    record = None
+    if repeat is not None:
+        _refuse_settings(context)
+        record, settings, inputs = _repeated(repeat, edges, nodes)
+        directed = record.directed
+    else:
+        assert edges is not None
+        assert nodes is not None
+        inputs = {"edges": edges, "nodes": nodes}
+        settings = {
+            "dims": layer_sizes(dims),
+            "preset": preset,
+            "structure_weight": structure_weight,
+            "activation": activation,
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "patience": patience,
+            "random_state": seed,
+            "device": device,
+            "dtype": dtype,
+        }
+    from graphgate.sources.tables import read_graph
+
+    graph = read_graph(inputs["edges"], inputs["nodes"], directed=directed or None)
     typer.echo(repr(graph), err=True)
-    from graphgate.embedder import GATE
+    import torch
 
-    gate = GATE(
-        layer_sizes(dims),
-        preset=preset,
-        structure_weight=structure_weight,
-        activation=activation,
-        epochs=epochs,
-        learning_rate=learning_rate,
-        patience=patience,
-        random_state=seed,
-        checkpoint=checkpoint,
-        device=device,
-        dtype=dtype,
-    )
-    with notes():
-        gate.fit(graph)
-    write_embedding(out, graph.ids, gate.embedding_)
-    typer.echo(f"wrote {graph.n_nodes:,} vectors of {gate.embedding_.shape[1]} to {out}")
-    if model is not None:
-        gate.save(model)
-        typer.echo(f"wrote the model to {model}")
+    from graphgate.embedder import GATE
+    from graphgate.evaluation.measure import measured
+
+    gate = GATE(**settings, checkpoint=checkpoint)
+    if not force:
+        _check_memory(graph, gate)
+    threads = torch.get_num_threads()
+    if record is not None:
+        torch.set_num_threads(record.threads)  # other numbers add in another order
+    try:
+        with notes(), measured() as cost:
+            gate.fit(graph)
+    finally:
+        used = torch.get_num_threads()
+        torch.set_num_threads(threads)
+    places.write(graph, gate, gate.embedding_)
+    if run is not None:
+        from graphgate.outputs.run_folder import write_run
+
+        write_run(
+            run,
+            gate,
+            graph,
+            inputs=inputs,
+            command=" ".join(["graphgate", *sys.argv[1:]]),
+            threads=used,
+            seconds=cost.seconds,
+            peak_memory_mb=cost.peak_memory_mb,
+        )
+        typer.echo(f"wrote the run to {run}")
     if gate.history_.stopped == "interrupted":
         typer.echo(f"this is what {len(gate.history_)} epochs learned", err=True)
         raise typer.Exit(130)
+    if repeat is not None and record is not None:
+        _compare(repeat, record, inputs, gate.embedding_)
+
+
+def _refuse_settings(context: typer.Context) -> None:
+    """A repeated run has its settings from its folder, so none can be given."""
+    elsewhere = ("edges", "nodes", "out", "run", "repeat", "model", "attention", "reconstruction")
+    for name in context.params.keys() - {*elsewhere, "page", "force"}:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(
+                f"--repeat takes its settings from the folder; leave out --{name.replace('_', '-')}"
+            )
+
+
+def _repeated(
+    folder: Path, edges: Path | None, nodes: Path | None
+) -> tuple[RunRecord, dict[str, Any], dict[str, Path]]:
+    """Record, settings and tables of a stored run; tables that have moved can be named anew."""
+    from graphgate.outputs.run_folder import read_run
+
+    record = read_run(folder)
+    inputs = {
+        name: Path(os.path.relpath((folder / told.path).resolve()))
+        for name, told in record.inputs.items()
+    }
+    given = {"edges": edges, "nodes": nodes}
+    inputs |= {name: path for name, path in given.items() if path is not None}
+    for name in given:
+        if name not in inputs or not inputs[name].is_file():
+            where = inputs.get(name, Path(name))
+            raise InputError(
+                f"the {name} of the run are not at {where}; name them: "
+                "graphgate embed EDGES --nodes NODES --repeat FOLDER"
+            )
+    return record, record.settings, inputs
+
+
+def _compare(
+    folder: Path, record: RunRecord, inputs: dict[str, Path], embedding: np.ndarray
+) -> None:
+    """Says whether inputs and embedding are those of the stored run; exit code 1 if not."""
+    from graphgate.outputs.run_folder import changed_inputs, embedding_sha256, largest_difference
+    from graphgate.versions import versions
+
+    changed = changed_inputs(record, inputs)
+    for name, path in inputs.items():
+        state = "NOT those of the run" if name in changed else "the same as the run's"
+        typer.echo(f"{name}: {path} is {state}")
+    if embedding_sha256(embedding) == record.embedding_sha256:
+        typer.echo("embedding: the same bytes as the run's")
+        return
+    difference = largest_difference(folder, embedding)
+    size = "another shape" if difference is None else f"at most {difference:.3g} apart"
+    typer.echo(f"embedding: NOT the bytes of the run's, {size}")
+    for name, now in versions().items():
+        if record.versions.get(name) != now:
+            typer.echo(f"{name}: {record.versions.get(name, 'none')} then, {now} now")
+    raise typer.Exit(1)
+
+
+def _check_memory(graph: Graph, gate: GATE) -> None:
+    from graphgate.capacity.size import Size
+    from graphgate.capacity.verdict import check_fits
+
+    check_fits(Size.of(graph), gate)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where what was learned goes; None: it is not asked for."""
+
+    out: Path | None
+    run: Path | None = None
+    model: Path | None = None
+    attention: Path | None = None
+    reconstruction: Path | None = None
+    page: Path | None = None
+
+    def check(self, *inputs: Path | None, checkpoint: Path | None = None) -> None:
+        """Before any work: every place can be written to, and none is another or an input."""
+        from graphgate.outputs.embedding import EMBEDDING_ENDINGS
+        from graphgate.outputs.places import check_new_folder, check_output_path
+        from graphgate.outputs.reconstruction import RECONSTRUCTION_ENDINGS
+        from graphgate.outputs.tables import TABLE_ENDINGS
+
+        for path, endings in (
+            (self.out, EMBEDDING_ENDINGS),
+            (self.model, (".safetensors",)),
+            (checkpoint, (".safetensors",)),
+            (self.attention, TABLE_ENDINGS),
+            (self.reconstruction, RECONSTRUCTION_ENDINGS),
+            (self.page, (".html",)),
+        ):
+            if path is not None:
+                check_output_path(path, endings)
+        if self.run is not None:
+            check_new_folder(self.run)
+        files = (self.out, self.model, self.attention, self.reconstruction, self.page)
+        distinct(*inputs, checkpoint, self.run, *files)
+
+    def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
+        if self.out is not None:
+            from graphgate.outputs.embedding import LABEL_ENDINGS, write_embedding
+
+            holds = self.out.suffix.lower() in LABEL_ENDINGS
+            write_embedding(self.out, graph.ids, embedding, graph.label_values() if holds else None)
+            typer.echo(f"wrote {graph.n_nodes:,} vectors of {embedding.shape[1]} to {self.out}")
+        if self.model is not None:
+            gate.save(self.model)
+            typer.echo(f"wrote the model to {self.model}")
+        if self.attention is not None:
+            from graphgate.outputs.attention import write_attention
+
+            write_attention(self.attention, graph.ids, gate.attend(graph))
+            typer.echo(f"wrote the attention to {self.attention}")
+        if self.reconstruction is not None:
+            from graphgate.outputs.reconstruction import write_reconstruction
+
+            names = graph.feature_names
+            write_reconstruction(self.reconstruction, graph.ids, gate.reconstruct(graph), names)
+            typer.echo(f"wrote the reconstruction to {self.reconstruction}")
+        if self.page is not None:
+            from graphgate.explorer.content import from_embedding
+            from graphgate.explorer.page import make_page
+            from graphgate.files import write_bytes
+
+            title = self.page.stem
+            made = make_page(from_embedding(graph, embedding, gate.attend(graph), title=title))
+            write_bytes(self.page, made)
+            typer.echo(f"wrote {self.page} ({len(made) / 2**20:.1f} MiB); open it in a browser")
 
 
 @app.command(
@@ -93,6 +300,8 @@ def transform(
     edges: Edges,
     nodes: Nodes,
     out: EmbeddingOut,
+    attention: AttentionOut = None,
+    reconstruction: ReconstructionOut = None,
     device: Device = "cpu",
 ) -> None:
     """Embed nodes with a saved model, also nodes that it has never seen.
@@ -100,14 +309,12 @@ def transform(
     The model holds no graph: give the nodes to embed together with everything within as many
     hops of them as the model has layers.
     """
-    from graphgate.sources.tables import check_output_path, read_graph, write_embedding
+    from graphgate.sources.tables import read_graph
 
-    check_output_path(out)
-    distinct(model, edges, nodes, out)
+    places = _Places(out, attention=attention, reconstruction=reconstruction)
+    places.check(model, edges, nodes)
     from graphgate.embedder import GATE
 
     gate = GATE.load(model, device=device)
     graph = read_graph(edges, nodes, directed=gate.directed_)
-    embedding = gate.transform(graph)
-    write_embedding(out, graph.ids, embedding)
-    typer.echo(f"wrote {graph.n_nodes:,} vectors of {embedding.shape[1]} to {out}")
+    places.write(graph, gate, gate.transform(graph))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.given import find_own, settings_of
-from graphgate.cli.options import Json
+from graphgate.cli.options import Json, Settings
 from graphgate.cli.printing import print_table
 from graphgate.cli.program import PAPER, app
 from graphgate.errors import InputError
@@ -31,10 +31,7 @@ def evaluate(
     preset: Annotated[
         str | None, typer.Option(help="Form of GATE: authors or paper; default: authors.")
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a setting; repeatable."),
-    ] = None,
+    set_: Settings = None,
     probe: Annotated[
         str | None, typer.Option(help="one-vs-rest or multinomial; default: the preset's.")
     ] = None,
@@ -49,7 +46,7 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Train several times, classify the nodes, and put the paper's value beside ours."""
-    from graphgate.sources.tables import check_output_path
+    from graphgate.outputs.places import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))
@@ -88,7 +85,10 @@ def evaluate(
 )
 def reproduce(
     table: Annotated[
-        str, typer.Argument(help="transductive, inductive (the paper's), formulations or ablation.")
+        str,
+        typer.Argument(
+            help="transductive, inductive, formulations, ablation, clustering or links."
+        ),
     ],
     methods: Annotated[
         str | None,
@@ -116,13 +116,13 @@ def reproduce(
     ] = False,
     json: Annotated[Path | None, typer.Option(help="Also write the cells to this file.")] = None,
 ) -> None:
-    """Rerun a table of the paper: every method, dataset and seed, resumably.
+    """Rerun a table: the paper's, or clustering and link prediction; resumably.
 
     Every run is kept under RESULTS/runs the moment it ends, and is never made twice: stop at any
     time, and the same command goes on where it was. With --report the table of what is kept is
     printed, and written to RESULTS/tables as Markdown, LaTeX and JSON.
     """
-    from graphgate.sources.tables import check_output_path
+    from graphgate.outputs.places import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))
@@ -158,5 +158,5 @@ def reproduce(
 
         write_json(json, found.to_list())
     for name in columns:
-        if splits[name] == "seeded":
+        if splits[name] == "seeded" and table not in ("clustering", "links"):
             typer.echo(sources[name].caveat, err=True)

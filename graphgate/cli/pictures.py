@@ -79,7 +79,7 @@ def explore(
     if out is None and not serve:
         raise InputError("say where the page goes: --out page.html, or --serve, or both")
     if out is not None:
-        from graphgate.sources.tables import check_output_path
+        from graphgate.outputs.places import check_output_path
 
         check_output_path(out, (".html",))
     from graphgate.explorer.content import from_embedding

@@ -19,6 +19,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from graphgate.errors import InputError
 from graphgate.evaluation.measure import measured
 from graphgate.evaluation.probe import make_probe, probe_predictions
+from graphgate.evaluation.scores import SCORES, Published
 from graphgate.graph import Graph
 from graphgate.versions import versions
 
@@ -46,16 +47,27 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """One training. Accuracy and F1 on the test nodes and accuracy on the validation nodes in
-    percent; seconds of training and embedding."""
+    """One training. metrics : what `SCORES` names for the setting, in percent, None where there
+    was nothing to score. seconds : of training and embedding."""
 
     seed: int
-    accuracy: float
-    macro_f1: float
-    val_accuracy: float | None
+    metrics: Mapping[str, float | None]
     seconds: float
     peak_memory_mb: float
     threads: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Flat: the metrics stand beside the other fields."""
+        told = asdict(self)
+        metrics = told.pop("metrics")
+        return {"seed": told.pop("seed"), **metrics, **told}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any], setting: str) -> Run:
+        """The inverse of `to_dict`; what is missing or unknown is a KeyError or a TypeError."""
+        names = SCORES[setting].all
+        others = {name: value for name, value in told.items() if name not in names}
+        return cls(metrics={name: told[name] for name in names}, **others)
 
 
 @dataclass(frozen=True)
@@ -69,20 +81,38 @@ class Evaluation:
     probe: str
     unseen: tuple[str, ...]
     runs: tuple[Run, ...]
-    paper: tuple[float, float | None] | None
+    paper: Mapping[str, Published]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def mean(self) -> float:
-        return mean(run.accuracy for run in self.runs)
+    def shown(self) -> tuple[str, ...]:
+        """The metrics that are reported; the first is what counts."""
+        return SCORES[self.setting].shown
 
-    @property
-    def std(self) -> float | None:
+    def values(self, metric: str) -> list[float]:
+        return [value for run in self.runs if (value := run.metrics[metric]) is not None]
+
+    def mean(self, metric: str | None = None) -> float:
+        """Over the runs, of what counts or of another metric."""
+        return mean(self.values(metric or self.shown[0]))
+
+    def std(self, metric: str | None = None) -> float | None:
         """Deviation with n − 1; None for a single run."""
-        return stdev(run.accuracy for run in self.runs) if len(self.runs) > 1 else None
+        values = self.values(metric or self.shown[0])
+        return stdev(values) if len(values) > 1 else None
+
+    def published(self, metric: str | None = None) -> Published | None:
+        return self.paper.get(metric or self.shown[0])
+
+    def _summary(self, metric: str) -> dict[str, Any]:
+        std, paper = self.std(metric), self.published(metric)
+        return {
+            "mean": round(self.mean(metric), 4),
+            "std": None if std is None else round(std, 4),
+            "paper": None if paper is None else {"mean": paper[0], "std": paper[1]},
+        }
 
     def to_dict(self) -> dict[str, Any]:
-        paper = None if self.paper is None else {"mean": self.paper[0], "std": self.paper[1]}
         return {
             "method": self.method,
             "dataset": self.dataset,
@@ -92,10 +122,9 @@ class Evaluation:
             "settings": dict(self.settings),
             "probe": self.probe,
             "unseen": list(self.unseen) if self.setting == "inductive" else [],
-            "runs": [asdict(run) for run in self.runs],
-            "mean": round(self.mean, 4),
-            "std": None if self.std is None else round(self.std, 4),
-            "paper": paper,
+            "runs": [run.to_dict() for run in self.runs],
+            **self._summary(self.shown[0]),
+            "metrics": {metric: self._summary(metric) for metric in self.shown},
             "versions": versions(),
         }
 
@@ -165,9 +194,7 @@ class Task:
                 predicted = classify(method, graph, setting, unseen)
             else:
                 embedding = embed(method, graph, setting, unseen)
-        history = getattr(method, "history_", None)
-        if getattr(history, "stopped", None) == "interrupted":
-            raise KeyboardInterrupt
+        refuse_interrupted(method)
         if not hasattr(method, "predict"):
             train = graph.splits["train"]
             predicted = probe_predictions(
@@ -176,11 +203,13 @@ class Task:
         test = _scored(graph, "test")
         return Run(
             seed=seed,
-            accuracy=_percent(accuracy_score(graph.labels[test], predicted[test])),
-            macro_f1=_percent(
-                f1_score(graph.labels[test], predicted[test], average="macro", zero_division=0)
-            ),
-            val_accuracy=self._val_accuracy(predicted),
+            metrics={
+                "accuracy": _percent(accuracy_score(graph.labels[test], predicted[test])),
+                "macro_f1": _percent(
+                    f1_score(graph.labels[test], predicted[test], average="macro", zero_division=0)
+                ),
+                "val_accuracy": self._val_accuracy(predicted),
+            },
             seconds=round(cost.seconds, 3),
             peak_memory_mb=round(cost.peak_memory_mb, 1),
             threads=torch.get_num_threads(),
@@ -193,6 +222,13 @@ class Task:
             return None
         val = _scored(graph, "val")
         return _percent(accuracy_score(graph.labels[val], predicted[val]))
+
+
+def refuse_interrupted(method: Any) -> None:
+    """A method whose training the user has ended gives no result to keep."""
+    history = getattr(method, "history_", None)
+    if getattr(history, "stopped", None) == "interrupted":
+        raise KeyboardInterrupt
 
 
 def _scored(graph: Graph, split: str) -> np.ndarray:

@@ -14,26 +14,32 @@ HEADS = ["method", "dataset", "setting", "split", "runs", "accuracy", "paper", "
 
 def report_row(evaluation: Evaluation) -> list[str]:
     """One line: ours (mean ± deviation), the paper's, and the difference, in percent."""
-    preset, published = evaluation.settings.get("preset"), evaluation.paper
+    preset, published = evaluation.settings.get("preset"), evaluation.published()
     return [
         f"{evaluation.method} ({preset})" if preset else evaluation.method,
         evaluation.dataset,
         evaluation.setting,
         evaluation.split,
         str(len(evaluation.runs)),
-        with_deviation(evaluation.mean, evaluation.std),
+        with_deviation(evaluation.mean(), evaluation.std()),
         "—" if published is None else with_deviation(*published),
         difference(evaluation),
     ]
 
 
-def difference(evaluation: Evaluation) -> str:
+def difference(evaluation: Evaluation, metric: str | None = None) -> str:
     """Ours less the paper's mean; between different splits it would say nothing of the method."""
-    if evaluation.paper is None:
+    published = evaluation.published(metric)
+    if published is None:
         return "—"
-    if evaluation.split != "public":
+    if not is_comparable(evaluation):
         return "other split"
-    return f"{evaluation.mean - evaluation.paper[0]:+.1f}"
+    return f"{evaluation.mean(metric) - published[0]:+.1f}"
+
+
+def is_comparable(evaluation: Evaluation) -> bool:
+    """Nodes to learn from must be the published ones; edges are drawn at random by everyone."""
+    return evaluation.split == "public" or evaluation.setting == "links"
 
 
 def with_deviation(mean: float, deviation: float | None) -> str:

@@ -20,6 +20,7 @@ import torch
 
 from graphgate.errors import InputError
 from graphgate.evaluation.protocol import Run, Task
+from graphgate.evaluation.scores import SCORES
 from graphgate.progress import progress_bar
 
 # What share of its cores a run makes use of: on two cores a run on Cora was 1.8 times as fast as on
@@ -61,10 +62,12 @@ def run_all(
 ) -> tuple[Run, ...]:
     """One run a seed, in the order of the seeds; the bytes do not depend on `processes`."""
     runs: dict[int, Run] = {}
+    metric = SCORES[task.setting].shown[0]
     with progress_bar(task.setting, len(seeds), show=show_progress) as advance:
         for seed, run in each(task.run, seeds, layout):
             runs[seed] = run
-            advance(note=f"accuracy {mean(run.accuracy for run in runs.values()):.1f}")
+            done = [run.metrics[metric] or 0.0 for run in runs.values()]
+            advance(note=f"{metric} {mean(done):.1f}")
     return tuple(runs[seed] for seed in seeds)
 
 

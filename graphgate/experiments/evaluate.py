@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import Evaluation
+from graphgate.evaluation.protocol import SETTINGS, Evaluation, Task
 from graphgate.evaluation.workers import Layout, best_layout, run_all
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.methods import find_method
@@ -37,6 +37,8 @@ def evaluate_method(
     layout : how the runs share the machine; by default the faster of the two that there are.
     """
     find_method(method)
+    if setting not in SETTINGS:
+        raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SETTINGS)}")
     experiment = find_experiment(method, dataset.name, setting)
     if experiment is None:
         raise InputError(f"the method {method!r} has no {setting} setting on {dataset.name}")
@@ -60,7 +62,9 @@ def evaluate_method(
     )
     seeds = range(seed, seed + runs)
     layout = layout or best_layout(runs)
-    found = run_all(trial.task(dataset), seeds, layout, show_progress=show_progress)
+    task = trial.task(dataset)
+    assert isinstance(task, Task)
+    found = run_all(task, seeds, layout, show_progress=show_progress)
     return Evaluation(
         method,
         dataset.name,

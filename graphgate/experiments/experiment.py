@@ -8,10 +8,11 @@ probe = "one-vs-rest"                          how embeddings are classified
 unseen = ["test"]                              splits hidden while training, inductive
 [settings]                                     arguments of the method
 [sweep]                                        lists to choose from by validation accuracy
-[transductive]                                 the cell of that half: only the following
-published = [81.5, 0.7]                        mean and perhaps deviation in the paper
+[transductive]                                 a cell: inductive, clustering or links alike
+published = [81.5, 0.7]                        mean and perhaps deviation in the paper; for several
+                                               metrics {auc = [91.0, 0.1], ap = [92.0]}
 note = "…"                                     why ours is lower, where it is
-settings, sweep                                what differs in this half
+settings, sweep, source, deviation, runs       what differs in this cell
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from importlib import resources
 from typing import Any
 
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import SETTINGS
+from graphgate.evaluation.scores import SCORES, Published
 from graphgate.sources.citation import check_name
 
 _RUNS = {"pubmed": 5}
 _SWEEP_RUNS = {"pubmed": 1}
-_TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SETTINGS}
-_CELL = {"published", "note", "settings", "sweep"}
+_TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SCORES}
+_CELL = {"published", "note", "settings", "sweep", "source", "deviation", "runs"}
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class Experiment:
     """A method on a dataset in a setting.
 
     settings : arguments of the method that hold for every run.
-    sweep : setting -> values; the combination with the best mean validation accuracy over seeds
+    sweep : setting -> values; the combination with the best mean score on validation over seeds
         0 … sweep_runs - 1 is taken, the first of equals.
+    published : metric -> mean and perhaps deviation.
     """
 
     method: str
@@ -47,7 +49,7 @@ class Experiment:
     setting: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    published: tuple[float, float | None] | None = None
+    published: Mapping[str, Published] = field(default_factory=dict)
     runs: int = 10
     sweep_runs: int = 2
     probe: str = "one-vs-rest"
@@ -72,8 +74,8 @@ def find_experiment(method: str, dataset: str, setting: str) -> Experiment | Non
     A method that has no files (the user's own) is run as it is, in every cell.
     """
     check_name(dataset)
-    if setting not in SETTINGS:
-        raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SETTINGS)}")
+    if setting not in SCORES:
+        raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SCORES)}")
     defaults: dict[str, Any] = {
         "runs": _RUNS.get(dataset, 10),
         "sweep_runs": _SWEEP_RUNS.get(dataset, 2),
@@ -89,16 +91,26 @@ def find_experiment(method: str, dataset: str, setting: str) -> Experiment | Non
         return None
     cell = told[setting]
     _check_keys(f"[{setting}] of {method}/{dataset}.toml", cell, _CELL)
-    published = cell.get("published")
-    told = {key: value for key, value in told.items() if key not in SETTINGS} | {
+    told = {key: value for key, value in told.items() if key not in SCORES} | {
         "settings": told.get("settings", {}) | cell.get("settings", {}),
         "sweep": cell.get("sweep", told.get("sweep", {})),
         "note": cell.get("note", ""),
-        "published": None if published is None else (published[0], (*published, None)[1]),
+        "published": _published(cell.get("published", {}), setting),
+        **{key: cell[key] for key in ("source", "deviation", "runs") if key in cell},
     }
+    if told["sweep"] and SCORES[setting].choosing is None:
+        raise InputError(
+            f"[{setting}] of {method}/{dataset}.toml has a sweep, but nothing to choose by"
+        )
     if "unseen" in told:
         told["unseen"] = tuple(told["unseen"])
     return Experiment(method, dataset, setting, **defaults | told)
+
+
+def _published(told: Any, setting: str) -> dict[str, Published]:
+    """A list is of the metric that counts."""
+    named = told if isinstance(told, Mapping) else {SCORES[setting].shown[0]: told}
+    return {metric: (value[0], (*value, None)[1]) for metric, value in named.items()}
 
 
 def _check_keys(where: str, told: Mapping[str, Any], known: set[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from graphgate.errors import InputError
 from graphgate.evaluation.protocol import Evaluation
+from graphgate.evaluation.scores import SCORES
 from graphgate.evaluation.workers import Layout, each
 from graphgate.experiments.experiment import Experiment
 from graphgate.experiments.trial import Results, Trial
@@ -50,17 +51,20 @@ class Grid:
         return [Trial.of(experiment, split, settings, seed) for seed in range(runs)]
 
     def chosen(self, experiment: Experiment) -> dict[str, Any] | None:
-        """The settings of best mean validation accuracy; None while the sweep is not done."""
+        """The settings of best mean score on validation; None while the sweep is not done."""
         candidates, split = experiment.candidates(), self.splits[experiment.dataset]
         if len(candidates) == 1:
             return candidates[0]
+        metric = SCORES[experiment.setting].choosing
+        assert metric is not None  # `find_experiment` refuses a sweep without one
         scores = []
         for settings in candidates:
             found = [
                 self.results.find(Trial.of(experiment, split, settings, seed))
                 for seed in range(experiment.sweep_runs)
             ]
-            done = [run.val_accuracy for run in found if run and run.val_accuracy is not None]
+            values = [run.metrics[metric] for run in found if run]
+            done = [value for value in values if value is not None]
             if len(done) < experiment.sweep_runs:
                 return None
             scores.append(mean(done))
@@ -78,7 +82,7 @@ class Grid:
             experiment.dataset,
             experiment.setting,
             trial.split,
-            experiment.probe,
+            trial.probe,
             trial.unseen,
             runs,
             experiment.published,

@@ -9,18 +9,21 @@ from typing import Any
 
 from graphgate.errors import InputError
 from graphgate.evaluation.protocol import SETTINGS, Evaluation
-from graphgate.evaluation.report import difference, with_deviation, write_json
+from graphgate.evaluation.report import difference, is_comparable, with_deviation, write_json
+from graphgate.evaluation.scores import SCORES, TITLES, Published
 from graphgate.experiments.experiment import Experiment, find_experiment
 from graphgate.experiments.methods import METHODS, Method, find_method
 from graphgate.experiments.runner import Grid
 from graphgate.files import write_bytes
 
-# A table is a half of the paper's, or other rows in both settings.
+# A table is a half of the paper's, other rows in both settings, or another task.
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "transductive": ("paper", ("transductive",)),
     "inductive": ("paper", ("inductive",)),
     "formulations": ("formulations", SETTINGS),
     "ablation": ("ablation", SETTINGS),
+    "clustering": ("answers", ("clustering",)),
+    "links": ("answers", ("links",)),
 }
 CLOSE = 1.5  # points below the published value that are still called reproduced
 
@@ -59,29 +62,54 @@ class Cell:
     experiment: Experiment
     evaluation: Evaluation | None
 
-    @property
-    def ours(self) -> str:
+    def ours(self, metric: str | None = None) -> str:
         if self.evaluation is None:
             return "—"
         found = self.evaluation
-        return f"{with_deviation(found.mean, found.std)} ({len(found.runs)})"
+        return f"{with_deviation(found.mean(metric), found.std(metric))} ({len(found.runs)})"
 
-    @property
-    def published(self) -> str:
-        value = self.experiment.published
+    def published(self, metric: str | None = None) -> str:
+        value = self._published(metric)
         return "—" if value is None else with_deviation(*value)
 
-    @property
-    def difference(self) -> str:
-        return "—" if self.evaluation is None else difference(self.evaluation)
+    def _published(self, metric: str | None) -> Published | None:
+        of = self.experiment
+        return of.published.get(metric or SCORES[of.setting].shown[0])
 
-    @property
-    def is_low(self) -> bool:
+    def difference(self, metric: str | None = None) -> str:
+        return "—" if self.evaluation is None else difference(self.evaluation, metric)
+
+    def is_low(self, metric: str | None = None) -> bool:
         """Whether ours is further below the published value than counts as reproduced."""
-        value, found = self.experiment.published, self.evaluation
-        if value is None or found is None or found.split != "public":
+        value, found = self._published(metric), self.evaluation
+        if value is None or found is None or not is_comparable(found):
             return False
-        return found.mean < value[0] - CLOSE
+        return found.mean(metric) < value[0] - CLOSE
+
+
+@dataclass(frozen=True)
+class Column:
+    """A dataset and a metric; compared : with what was published, in two more columns."""
+
+    dataset: str
+    metric: str
+    title: str
+    compared: bool
+
+    def heads(self) -> list[str]:
+        return ["ours (runs)", "paper", "difference"] if self.compared else ["ours (runs)"]
+
+    def texts(self, cell: Cell | None, mark: str) -> list[str]:
+        if cell is None:
+            return [""] * len(self.heads())
+        if not self.compared:
+            return [cell.ours(self.metric)]
+        low = mark if cell.is_low(self.metric) else ""
+        return [
+            cell.ours(self.metric),
+            cell.published(self.metric),
+            cell.difference(self.metric) + low,
+        ]
 
 
 @dataclass(frozen=True)
@@ -99,33 +127,54 @@ class Table:
         found = [cell.evaluation for cell in self.cells()]
         return [evaluation.to_dict() for evaluation in found if evaluation is not None]
 
+    def columns(self) -> list[Column]:
+        """A single metric is always compared; one of several where anyone has published it."""
+        settings = _distinct(cell.experiment.setting for cell in self.cells())
+        metrics = _distinct(metric for name in settings for metric in SCORES[name].shown)
+        told = {metric for cell in self.cells() for metric in cell.experiment.published}
+        return [
+            Column(dataset, metric, title, len(metrics) == 1 or metric in told)
+            for dataset in self.datasets
+            for metric in metrics
+            for title in [dataset.capitalize() + (f" {TITLES[metric]}" if len(metrics) > 1 else "")]
+        ]
+
+    def _texts(self, cells: Sequence[Cell | None], mark: str) -> list[str]:
+        of = dict(zip(self.datasets, cells, strict=True))
+        return [
+            text for column in self.columns() for text in column.texts(of[column.dataset], mark)
+        ]
+
     def markdown(self) -> str:
         heads = ["sees", "method"]
-        for dataset in self.datasets:
-            heads += [f"{dataset.capitalize()}, ours (runs)", "paper", "difference"]
+        for column in self.columns():
+            first, *others = column.heads()
+            heads += [f"{column.title}, {first}", *others]
         lines = [heads, ["---", "---", *["---:"] * (len(heads) - 2)]]
         for method, title, cells in self.rows:
             escaped = title.replace("|", "\\|")
-            lines.append([method.sees, escaped, *_texts(cells, mark="\\*")])
+            lines.append([method.sees, escaped, *self._texts(cells, mark="\\*")])
         text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         notes = [f"- {line}" for line in self.notes()]
         return "\n\n".join([text, "\n".join(notes)]) if notes else text
 
     def latex(self) -> str:
-        columns = "ll" + "rrr" * len(self.datasets)
+        columns = self.columns()
+        widths = [len(column.heads()) for column in columns]
         heads = " & ".join(
-            rf"\multicolumn{{3}}{{c}}{{{dataset.capitalize()}}}" for dataset in self.datasets
+            rf"\multicolumn{{{width}}}{{c}}{{{column.title}}}"
+            for column, width in zip(columns, widths, strict=True)
         )
-        second = " & ".join(["ours (runs) & paper & difference"] * len(self.datasets))
+        second = " & ".join(head for column in columns for head in column.heads())
         lines = [
-            rf"\begin{{tabular}}{{{columns}}}",
+            rf"\begin{{tabular}}{{ll{'r' * sum(widths)}}}",
             r"\hline",
             rf"Sees & Method & {heads} \\",
             rf" & & {second} \\",
             r"\hline",
         ]
         for method, title, cells in self.rows:
-            texts = [method.sees, title, *_texts(cells, mark="*")]
+            texts = [method.sees, title, *self._texts(cells, mark="*")]
             lines.append(" & ".join(map(_latex, texts)) + r" \\")
         lines += [r"\hline", r"\end{tabular}"]
         return "\n".join(lines) + "\n" + "".join(f"% {line}\n" for line in self.notes())
@@ -136,7 +185,7 @@ class Table:
         for cell in self.cells():
             of = cell.experiment
             where = f"{find_method(of.method).title}, {of.dataset.capitalize()}"
-            if cell.is_low:
+            if any(cell.is_low(metric) for metric in SCORES[of.setting].shown):
                 found[f"\\* {where}: {of.note or 'no reason is known yet'}"] = None
         others: dict[tuple[str, str], dict[str, None]] = {}
         for cell in self.cells():
@@ -180,17 +229,6 @@ def write_table(table: Table, folder: Path, name: str) -> None:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
-
-
-def _texts(cells: Sequence[Cell | None], mark: str) -> list[str]:
-    texts: list[str] = []
-    for cell in cells:
-        if cell is None:
-            texts += ["", "", ""]
-        else:
-            low = mark if cell.is_low else ""
-            texts += [cell.ours, cell.published, cell.difference + low]
-    return texts
 
 
 def _latex(text: str) -> str:

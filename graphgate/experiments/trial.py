@@ -18,10 +18,13 @@ from graphgate.evaluation.report import write_json
 from graphgate.evaluation.splits import random_split
 from graphgate.experiments.experiment import Experiment
 from graphgate.experiments.methods import find_method
+from graphgate.experiments.tasks import ClusteringTask, LinksTask
 from graphgate.sources.citation import Dataset, load_dataset
 from graphgate.versions import versions
 
 RANDOM = "random"  # a split of its own for every seed
+# What stands for the split of nodes, and for the probe, where nodes are not classified.
+_OTHERWISE = {"clustering": ("whole", "kmeans"), "links": ("held-out", "dot-product")}
 
 
 @dataclass(frozen=True)
@@ -41,22 +44,31 @@ class Trial:
     def of(
         cls, experiment: Experiment, split: str, settings: Mapping[str, Any], seed: int
     ) -> Trial:
+        """`split` is that of the nodes; clusters need none, and edges are split by the seed."""
+        setting = experiment.setting
+        split, probe = _OTHERWISE.get(setting, (split, experiment.probe))
+        unseen = experiment.unseen if setting == "inductive" else ()
         return cls(
             experiment.method,
             experiment.dataset,
-            experiment.setting,
+            setting,
             split,
             settings,
-            experiment.probe,
-            experiment.unseen if experiment.setting == "inductive" else (),
+            probe,
+            unseen,
             seed,
         )
 
     def run(self) -> Run:
         return self.task(_dataset(self.dataset)).run(self.seed)
 
-    def task(self, dataset: Dataset) -> Task:
+    def task(self, dataset: Dataset) -> Task | ClusteringTask | LinksTask:
         graph = dataset.graph
+        make = partial(find_method(self.method).make, self.settings)
+        if self.setting == "clustering":
+            return ClusteringTask(make, graph, self.probe)
+        if self.setting == "links":
+            return LinksTask(make, graph)
         if self.split == RANDOM:
             assert graph.labels is not None
             graph = graph.with_splits(random_split(graph.labels, self.seed))
@@ -65,7 +77,6 @@ class Trial:
                 f"{self.dataset} is here with its {dataset.split} split, not the {self.split} one; "
                 f"`graphgate data fetch {self.dataset}` gets the public one"
             )
-        make = partial(find_method(self.method).make, self.settings)
         return Task(make, graph, self.setting, self.unseen, self.probe)
 
     def fields(self) -> dict[str, Any]:
@@ -101,10 +112,10 @@ class Results:
             content = json.loads(path.read_text(encoding="utf-8"))
             if {key: content[key] for key in trial.fields()} != trial.fields():
                 raise ValueError
-            return Run(**content["run"])
+            return Run.from_dict(content["run"], trial.setting)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path} is not the stored run it is named for; remove it") from None
 
     def has_split(self, method: str, dataset: str, split: str) -> bool:
@@ -117,5 +128,5 @@ class Results:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{path.parent} cannot be made: {error.strerror}") from None
-        content = trial.fields() | {"run": dataclasses.asdict(run), "versions": versions()}
+        content = trial.fields() | {"run": run.to_dict(), "versions": versions()}
         write_json(path, content)

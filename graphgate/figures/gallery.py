@@ -39,8 +39,8 @@ def ablation_figures(results: Results) -> dict[str, Figure]:
         series = []
         for method in dict.fromkeys(method for method, _ in here):
             evaluations = [found[method, dataset] for dataset in _DATASETS]
-            values = [None if e is None else (e.mean, e.std) for e in evaluations]
-            published = [here[method, dataset].published for dataset in _DATASETS]
+            values = [None if e is None else (e.mean(), e.std()) for e in evaluations]
+            published = [here[method, dataset].published.get("accuracy") for dataset in _DATASETS]
             series.append(Bars(find_method(method).title, values, published))
         names = [name.capitalize() for name in _DATASETS]
         made[f"ablation-{setting}"] = draw_bars(names, series, title=f"Ablation, {setting}")

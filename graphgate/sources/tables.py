@@ -1,19 +1,16 @@
-"""Tables -> `Graph`, and an embedding -> a Parquet or CSV table."""
+"""Tables -> `Graph`."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from graphgate.errors import InputError
-from graphgate.files import replacing
 from graphgate.graph import Graph
 from graphgate.sources.csv_file import COMPRESSIONS, SEPARATORS, CsvFile
 from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, read_edges
@@ -30,9 +27,6 @@ from graphgate.sources.node_table import NodeColumns, read_nodes
 from graphgate.sources.parquet_file import ENDINGS as PARQUET
 from graphgate.sources.parquet_file import ParquetFile
 from graphgate.sources.table import StrPath, Table, check_file
-
-EMBEDDING_ENDINGS = (".parquet", ".csv")
-
 
 _ABOUT_NODES = ("the column", "the attributes", "two features")  # how errors begin
 
@@ -206,87 +200,3 @@ def _graph(
         of_nodes = node_table is not None and str(error).startswith(_ABOUT_NODES)
         what = node_table.what if node_table is not None and of_nodes else edge_table.what
         raise InputError(f"{what}: {error}") from None
-
-
-def check_output_path(path: StrPath, endings: Sequence[str] = EMBEDDING_ENDINGS) -> Path:
-    """Refuses, before any work is done, a path to which no file of these kinds can be written."""
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a directory; name a file in it")
-    if target.suffix.lower() not in endings:
-        raise InputError(f"{target} must end in {' or '.join(endings)}; that names its format")
-    folder = target.parent
-    if not folder.is_dir():
-        problem = "is not a directory" if folder.exists() else "does not exist"
-        raise InputError(f"{target} cannot be written: {folder} {problem}; make it first")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"{target} cannot be written: no permission to write into {folder}")
-    return target
-
-
-def write_embedding(
-    path: StrPath,
-    ids: Iterable[Hashable],
-    embedding: Any,
-    labels: Sequence[Any] | None = None,
-) -> Path:
-    """Writes N ids and their (N, D) embedding; the ending of `path` says how.
-
-    `.parquet`: columns `node_id` (int64 or string) and `embedding` (a list of D numbers).
-    `.csv`: columns `node_id,e0,e1,…`. With labels there is a last column `label`.
-    """
-    target = check_output_path(path)
-    values = np.ascontiguousarray(embedding)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(np.float32)
-    names = _column(ids, "node id")
-    if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
-        raise InputError(f"an embedding of shape {values.shape} for {len(names):,} node ids")
-    columns: dict[str, Any] = {"node_id": names}
-    if target.suffix.lower() == ".parquet":
-        flat = pa.array(values.ravel())
-        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-    else:
-        columns |= {f"e{at}": pa.array(values[:, at]) for at in range(values.shape[1])}
-    if labels is not None:
-        columns["label"] = _column(labels, "label")
-        if len(columns["label"]) != len(values):
-            raise InputError(f"{len(columns['label']):,} labels for {len(values):,} node ids")
-    table = pa.table(columns)
-    try:
-        with replacing(target) as temporary:
-            if target.suffix.lower() == ".parquet":
-                pyarrow.parquet.write_table(table, temporary)
-            else:
-                _write_csv(table, temporary)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
-    return target
-
-
-def _write_csv(table: pa.Table, path: Path) -> None:
-    # Arrow would put the names of the columns into quotes.
-    plain = pyarrow.csv.WriteOptions(include_header=False)
-    with path.open("wb") as file:
-        file.write((",".join(table.column_names) + "\n").encode())
-        pyarrow.csv.write_csv(table, file, plain)
-
-
-def _column(values: Any, what: str) -> pa.Array:
-    """Whole numbers or text, missing where None; a file has no column for other kinds."""
-    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    items = [item.item() if isinstance(item, np.generic) else item for item in items]
-    given = [item for item in items if item is not None]
-    if all(type(item) is int for item in given) and (given or what == "node id"):
-        kind = pa.int64()
-    elif all(isinstance(item, str) for item in given):
-        kind = pa.string()
-    else:
-        odd = next((i for i in given if type(i) is not int and not isinstance(i, str)), given[0])
-        raise InputError(
-            f"the {what} {odd!r} cannot be written: use only whole numbers or only text"
-        )
-    try:
-        return pa.array(items, kind)
-    except (pa.ArrowInvalid, OverflowError):
-        raise InputError(f"a {what} does not fit into 64 bits; use text") from None

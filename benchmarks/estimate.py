@@ -1,0 +1,105 @@
+"""What `graphgate estimate` says beforehand, against what a run then takes.
+
+    python benchmarks/estimate.py --nodes 3000,30000,100000 --json out.json
+
+Synthetic block graphs (see `synthetic.py`), with sparse or dense features. Each is trained in a
+fresh process: the peak is that of the process, of which the fit has added a part to libraries and
+graph; time is that of the whole fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+import isolated
+import numpy as np
+from machine import description, listed, use_threads
+from synthetic import block_graph
+
+from graphgate.capacity.memory import training_bytes
+from graphgate.capacity.seconds import estimated_seconds
+from graphgate.capacity.size import Plan, Size
+from graphgate.embedder import GATE
+from graphgate.evaluation.measure import measured, resident
+from graphgate.evaluation.report import write_json
+from graphgate.graph import Graph
+
+CASES: dict[str, dict[str, Any]] = {
+    "sparse": {"dims": (512, 512)},
+    "small": {"dims": (64, 32)},
+    "dense": {"dims": (256, 128)},
+    "one layer": {"dims": (256,)},
+    "activation": {"dims": (128, 64), "activation": "elu"},
+    "untied": {"dims": (128, 128), "tied_weights": False},
+}
+
+
+def compare(nodes: int, case: str, epochs: int) -> dict[str, Any]:
+    """In the child: the estimate, then the run."""
+    graph = block_graph(nodes)
+    if case == "dense":
+        x = np.random.default_rng(0).random((nodes, 200), dtype=np.float32)
+        graph = Graph(x, graph.adjacency)
+    gate = GATE(**CASES[case], epochs=epochs, random_state=0, progress=False)
+    before = resident()
+    with measured() as cost, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few epochs have not converged
+        gate.fit(graph)
+    # Told after the run, since what a calibration has freed would be taken again unseen; neither
+    # of the two looks at the run.
+    size = Size.of(graph)
+    added = training_bytes(Plan.of(size, gate)) / 2**20
+    seconds = estimated_seconds(size, gate, graph).total(epochs)
+    peak = cost.peak_memory_mb
+    return {
+        "edges": graph.n_edges,
+        "added_mb": {"estimated": round(added, 1), "measured": round(peak - before, 1)},
+        "peak_memory_mb": {"estimated": round(before + added, 1), "measured": round(peak, 1)},
+        "seconds": {"estimated": round(seconds, 2), "measured": round(cost.seconds, 2)},
+    }
+
+
+def line(found: dict[str, Any]) -> str:
+    if found["status"] != "ok":
+        return f"{found['nodes']:>10,} nodes, {found['case']}: {found['status']}"
+    parts = []
+    for what, unit in (("added_mb", "MiB"), ("peak_memory_mb", "MiB"), ("seconds", "s")):
+        told, seen = found[what]["estimated"], found[what]["measured"]
+        parts.append(f"{told:,.4g} {unit} told, {seen:,.4g} measured ({told / seen - 1:+.0%})")
+    return f"{found['nodes']:>10,} nodes, {found['case']}: {'; '.join(parts)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", default="3000,30000,100000,300000")
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--threads", type=int, help="by default torch's own choice")
+    parser.add_argument("--limit", type=float, help="GiB that a measured process may take")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    limit = given.limit or isolated.default_limit_gib()
+    threads = use_threads(given.threads)
+    if given.child:
+        work = lambda: compare(int(given.nodes), given.cases, given.epochs)  # noqa: E731
+        isolated.answer(work, limit)
+        return
+    result = description("estimate.py", threads)
+    result |= {"memory_limit_gib": limit, "epochs": given.epochs, "runs": []}
+    options = ["--epochs", str(given.epochs), "--threads", str(threads), "--limit", str(limit)]
+    for nodes in map(int, listed(given.nodes)):
+        for case in listed(given.cases):
+            child = ["--child", "--nodes", str(nodes), "--cases", case, *options]
+            found = isolated.run("estimate.py", *child)
+            result["runs"].append({"nodes": nodes, "case": case} | found)
+            print(line(result["runs"][-1]), flush=True)
+            if given.json:  # after every run: a later one takes long
+                write_json(given.json, result)
+
+
+if __name__ == "__main__":
+    main()

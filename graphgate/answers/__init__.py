@@ -1,0 +1,1 @@
+"""Answers from embeddings: what is similar, what belongs together, which class, which links."""

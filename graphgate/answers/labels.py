@@ -1,0 +1,49 @@
+"""Labels of an embedding's nodes, as codes: from its own file, or from a table of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphgate import intake
+from graphgate.errors import InputError
+from graphgate.outputs.embedding import Embedded
+from graphgate.sources.node_table import NodeColumns, read_nodes
+from graphgate.sources.tables import open_table
+
+
+class Labelled(NamedTuple):
+    """codes : (N,) positions in `classes`, -1 where a node has no label."""
+
+    codes: np.ndarray
+    classes: tuple[Any, ...]
+
+
+def coded(labels: Sequence[Any]) -> Labelled:
+    codes, classes = intake.label_codes(labels, len(labels))
+    assert codes is not None
+    return Labelled(codes, classes)
+
+
+def labels_of(embedded: Embedded, nodes: Path | None = None) -> Labelled | None:
+    """From a table with the columns id and label, or the embedding's own; None: there are none."""
+    if nodes is None:
+        if embedded.labels is None or all(label is None for label in embedded.labels):
+            return None
+        return coded(embedded.labels)
+    table = open_table(nodes)
+    table.require("id", "label")
+    others = [name for name in table.names if name not in ("id", "label")]
+    read = read_nodes(table, NodeColumns(drop=others))
+    assert read.labels is not None
+    named = dict(zip(map(str, read.ids.to_pylist()), read.labels, strict=True))
+    wanted = [str(node) for node in embedded.ids.tolist()]
+    if not any(node in named for node in wanted):
+        raise InputError(f"{nodes} has no id of the embedding; give the table of the same nodes")
+    found = [named.get(node) for node in wanted]
+    if all(label is None for label in found):
+        return None
+    return coded(found)

@@ -1,0 +1,116 @@
+"""Time of a run, from epochs of a graph like it that were measured on this machine just before.
+
+Up to some ten thousand nodes that graph is as large as the real one; beyond, time grows in
+proportion to the nodes, so two smaller graphs tell the slope and what does not grow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate import arguments
+from graphgate.capacity.size import Size
+from graphgate.embedder import GATE
+from graphgate.graph import Graph
+from graphgate.model import GATEModel
+from graphgate.objective import training_objective
+from graphgate.optimizers import OPTIMIZERS
+
+MOST_NODES = 20_000
+_BLOCK = 1500  # nodes of a community: larger graphs have more of them, not larger ones
+_WITHIN = 0.8
+_PATIENCE = 0.7  # seconds that are measured at least, for each of the graphs
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """setup : before the first epoch, and the embedding after the last. epoch : of one epoch."""
+
+    setup: float
+    epoch: float
+
+    def total(self, epochs: int) -> float:
+        return self.setup + epochs * self.epoch
+
+
+def estimated_seconds(size: Size, gate: GATE, graph: Graph | None = None) -> Seconds:
+    """Of `gate.fit` on a graph of this size; `graph` itself is measured where it is small."""
+    if size.nodes <= MOST_NODES:
+        return _measured(gate, graph if graph is not None else graph_like(size))
+    large, small = (
+        _measured(gate, graph_like(_scaled(size, nodes))) for nodes in (MOST_NODES, MOST_NODES // 2)
+    )
+    beyond = size.nodes - MOST_NODES
+
+    def grown(of: Callable[[Seconds], float]) -> float:
+        slope = max(0.0, of(large) - of(small)) / (MOST_NODES - MOST_NODES // 2)
+        # Where noise hides the slope, time is taken to be in proportion.
+        slope = min(max(slope, 0.5 * of(large) / MOST_NODES), of(large) / MOST_NODES)
+        return of(large) + slope * beyond
+
+    return Seconds(grown(lambda seconds: seconds.setup), grown(lambda seconds: seconds.epoch))
+
+
+def measured_size(size: Size) -> Size:
+    """The largest graph that an estimate trains on."""
+    return size if size.nodes <= MOST_NODES else _scaled(size, MOST_NODES)
+
+
+def _scaled(size: Size, nodes: int) -> Size:
+    """The same degrees and densities with fewer nodes."""
+    share = nodes / size.nodes
+    pairs = min(round(size.pairs * share), nodes * (nodes - 1) // 4)
+    return replace(size, nodes=nodes, pairs=pairs, entries=round(size.entries * share))
+
+
+def graph_like(size: Size, seed: int = 0) -> Graph:
+    """A graph of communities of that size, with random features of that density."""
+    rng = np.random.default_rng(seed)
+    n = size.nodes
+    edges = size.pairs if size.directed else size.pairs // 2
+    source = rng.integers(0, n, edges)
+    # Nodes of a community stand together here, and `by_locality` would find them anyway.
+    start = source // _BLOCK * _BLOCK
+    near = start + (rng.random(edges) * np.minimum(_BLOCK, n - start)).astype(np.int64)
+    target = np.where(rng.random(edges) < _WITHIN, near, rng.integers(0, n, edges))
+    if size.sparse:
+        per_row = np.diff(np.linspace(0, size.entries, n + 1).astype(np.int64))
+        indptr = np.concatenate([[0], np.cumsum(per_row)])
+        columns = rng.integers(0, size.features, size.entries).astype(np.int32)
+        ones = np.ones(size.entries, dtype=np.float32)
+        x = sp.csr_array((ones, columns, indptr.astype(np.int32)), (n, size.features))
+        x.sum_duplicates()
+    else:
+        x = rng.random((n, size.features), dtype=np.float32)
+    weights = rng.random(edges) + 0.5 if size.weighted and size.directed else None
+    return Graph.from_edges(x, np.stack([source, target], axis=1), weights, directed=size.directed)
+
+
+def _measured(gate: GATE, graph: Graph) -> Seconds:
+    """Real epochs on a real graph, and what a run of a single one takes beside it."""
+    epoch = _epoch_seconds(gate, graph)
+    once = GATE(**gate.get_params() | {"epochs": 1, "checkpoint": None, "progress": False})
+    start = time.perf_counter()
+    once.fit(graph)
+    return Seconds(max(0.0, time.perf_counter() - start - epoch), epoch)
+
+
+def _epoch_seconds(gate: GATE, graph: Graph) -> float:
+    """The median of some epochs, after one that lays out what they find."""
+    architecture, loss, schedule = gate._settings(graph)
+    model = GATEModel(architecture, np.random.default_rng(0), dtype=arguments.dtype(gate.dtype))
+    model.to(arguments.device(gate.device))
+    objective = training_objective(model, graph, loss)
+    optimizer = OPTIMIZERS[schedule.optimizer](dict(model.named_parameters()), 1e-9)
+    seconds: list[float] = []
+    while len(seconds) < 2 or (sum(seconds[1:]) < _PATIENCE and len(seconds) < 30):
+        start = time.perf_counter()
+        objective()
+        optimizer.step()
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds[1:]))

@@ -1,0 +1,1 @@
+"""What was learned -> files: embeddings, attention, reconstructions, and whole runs."""

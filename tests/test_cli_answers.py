@@ -1,0 +1,334 @@
+"""The commands that answer from an embedding, and the one that estimates."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from graphgate import cli
+from graphgate.answers.links import link_quality, split_links
+from graphgate.capacity import seconds, verdict
+from graphgate.embedder import GATE
+from graphgate.outputs.embedding import write_embedding
+from graphgate.sources.tables import read_graph
+
+RNG = np.random.default_rng(0)
+LABELS = np.arange(30) % 3
+Z = (RNG.normal(size=(30, 4)) + 9 * np.eye(4)[LABELS]).astype(np.float32)
+IDS = [f"n{i}" for i in range(30)]
+NAMES = [None if i % 10 == 9 else "xyz"[label] for i, label in enumerate(LABELS)]
+COUNTS = ["--nodes-count", "300", "--edges-count", "900", "--features", "20"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """An embedding with labels and one without, and a graph of 30 nodes."""
+    monkeypatch.chdir(tmp_path)
+    write_embedding("z.parquet", IDS, Z, NAMES)
+    write_embedding("bare.vec", IDS, Z)
+    rows = [f"{i},{z[0]},{z[1]},{name or ''}" for i, z, name in zip(IDS, Z, NAMES, strict=True)]
+    Path("nodes.csv").write_text("\n".join(["id,p,q,label", *rows]) + "\n")
+    pairs = [f"n{u},n{v}" for u in range(30) for v in range(u) if (u * v) % 4 == 1 or v == u - 1]
+    Path("edges.csv").write_text("\n".join(["source,target", *pairs]) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def refused(run):
+    """Runs a command that must fail: one line, exit code 2, no file more or less."""
+
+    def refused(*arguments) -> str:
+        before = sorted(os.listdir())
+        code, _, err = run(*arguments)
+        assert code == 2, err
+        assert err.count("\n") == 1, err
+        assert err.startswith("graphgate: ")
+        assert sorted(os.listdir()) == before
+        return err
+
+    return refused
+
+
+def cells(out: str) -> list[list[str]]:
+    """The rows of printed tables, words apart."""
+    return [line.split() for line in out.splitlines() if line.strip() and "─" not in line]
+
+
+# --- similar -------------------------------------------------------------------------------------
+
+
+def test_similar_prints_the_nearest(run):
+    code, out, err = run("similar", "bare.vec", "--node", "n4", "--node", "n0", "--top", "3")
+    assert (code, err) == (0, "")
+    heads, *rows = cells(out)
+    assert heads == ["node", "rank", "similar", "cosine"]
+    assert [row[:2] for row in rows] == [[n, str(r)] for n in ("n4", "n0") for r in (1, 2, 3)]
+    unit = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    for name, _, other, cosine in rows:
+        assert LABELS[int(name[1:])] == LABELS[int(other[1:])]
+        assert float(cosine) == pytest.approx(unit[int(name[1:])] @ unit[int(other[1:])], abs=1e-4)
+
+
+def test_similar_of_all_nodes_is_a_file(run, refused):
+    assert "say where they go, --out FILE" in refused("similar", "z.parquet")
+    code, out, err = run("similar", "z.parquet", "--top", "2", "--out", "near.csv")
+    assert (code, out, err) == (0, "wrote the 2 nearest of 30 nodes to near.csv\n", "")
+    table = pyarrow.csv.read_csv("near.csv")
+    assert table.column_names == ["node_id", "rank", "similar_id", "cosine"]
+    assert table["node_id"].to_pylist() == [name for name in IDS for _ in range(2)]
+    assert table["rank"].to_pylist() == [1, 2] * 30
+
+
+def test_names_in_brackets_are_printed_as_they_are(run):
+    write_embedding("odd.parquet", ["[red]a[/red]", "[b]"], Z[:2])
+    _, out, _ = run("similar", "odd.parquet", "--node", "[b]")
+    assert "[red]a[/red]" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.parquet", "--node", "n1"], "none.parquet does not exist"),
+        (["nodes.csv", "--node", "n1"], "has no column 'node_id'"),
+        (["z.pkl", "--node", "n1"], "must end in one of"),
+        (["z.parquet", "--node", "n77"], "has no node 'n77'; its ids begin with 'n0', 'n1', 'n2'"),
+        (["z.parquet", "--out", "near.txt"], "must end in .parquet or .csv"),
+        (["z.parquet", "--out", "no/near.csv"], "no does not exist"),
+        (["z.parquet", "--out", "z.parquet"], "is named twice"),
+    ],
+)
+def test_wrong_arguments_of_similar(refused, arguments, words):
+    assert words in refused("similar", *arguments)
+
+
+# --- cluster -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["kmeans", "gaussian-mixture"])
+@pytest.mark.parametrize("source", [["z.parquet"], ["bare.vec", "--nodes", "nodes.csv"]])
+def test_cluster_finds_the_classes(run, method, source):
+    code, out, err = run(
+        *("cluster", *source, "--method", method, "--out", "c.csv", "--json", "c.json")
+    )
+    assert (code, err) == (0, "")
+    assert ["NMI", "ARI", "accuracy"] in cells(out)
+    assert ["100.0", "100.0", "100.0"] in cells(out)
+    table = pyarrow.csv.read_csv("c.csv")
+    assert table["node_id"].to_pylist() == IDS
+    found = np.array(table["cluster"].to_pylist())
+    assert sorted(set(found)) == [1, 2, 3]
+    assert all(len(set(found[label == LABELS])) == 1 for label in range(3))
+    told = json.loads(Path("c.json").read_text())
+    assert told["scores"] == {"nmi": 100.0, "ari": 100.0, "accuracy": 100.0}
+    assert told["sizes"] == [10, 10, 10]
+    assert told["command"].startswith("graphgate cluster")
+
+
+def test_clusters_without_labels(run, refused):
+    assert "bare.vec has no labels, so say how many" in refused("cluster", "bare.vec")
+    code, out, err = run("cluster", "bare.vec", "--clusters", "4")
+    assert (code, err) == (0, "")
+    heads, *rows = cells(out)
+    assert heads == ["cluster", "nodes"]
+    assert sum(int(row[1]) for row in rows) == 30
+    assert len(rows) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["z.parquet", "--method", "spectral"], "unknown method 'spectral'"),
+        (["z.parquet", "--clusters", "31"], "different vectors (30)"),
+        (["z.parquet", "--nodes", "edges.csv"], "has no column 'id'"),
+        (["z.parquet", "--out", "c.npz"], "must end in .parquet or .csv"),
+        (["z.parquet", "--json", "c.txt"], "must end in .json"),
+    ],
+)
+def test_wrong_arguments_of_cluster(refused, arguments, words):
+    assert words in refused("cluster", *arguments)
+
+
+# --- classify ------------------------------------------------------------------------------------
+
+
+def test_classify_scores_and_predicts(run):
+    code, out, err = run("classify", "z.parquet", "--out", "p.parquet", "--json", "p.json")
+    assert (code, err) == (0, "")
+    assert cells(out)[1][:4] == ["27", "3", "3", "5"]
+    assert "100.0 ± 0.0" in out
+    table = pyarrow.parquet.read_table("p.parquet")
+    names = ["probability_x", "probability_y", "probability_z"]
+    assert table.column_names == ["node_id", "label", *names]
+    assert table["node_id"].to_pylist() == ["n9", "n19", "n29"]
+    assert table["label"].to_pylist() == ["xyz"[LABELS[i]] for i in (9, 19, 29)]
+    sums = np.sum([table[name].to_numpy() for name in names], axis=0)
+    np.testing.assert_allclose(sums, 1)
+    assert json.loads(Path("p.json").read_text())["accuracy"] == [100.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bare.vec"], "bare.vec has no labels to learn from"),
+        (["z.parquet", "--folds", "10"], "ask for 2 to"),
+        (["z.parquet", "--probe", "svm"], "unknown probe 'svm'"),
+    ],
+)
+def test_wrong_arguments_of_classify(refused, arguments, words):
+    assert words in refused("classify", *arguments)
+
+
+# --- links ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_links_of_a_graph_of_one_s_own(run):
+    code, out, err = run(
+        *("links", "edges.csv", "--nodes", "nodes.csv", "--seed", "3", "--json", "l.json"),
+        *("--set", "epochs=4", "--set", "dims=[6, 3]"),
+    )
+    assert code == 0, err
+    graph = read_graph("edges.csv", "nodes.csv")
+    split = split_links(graph, seed=3)
+    z = GATE((6, 3), epochs=4, random_state=3).fit(split.graph).embedding_
+    test = link_quality(z, split.test_edges, split.test_non_edges)
+    told = json.loads(Path("l.json").read_text())
+    assert (told["auc"], told["ap"]) == (test["auc"], test["ap"])
+    assert ["GATE", "edges", "test", f"{test['auc']:.1f}", f"{test['ap']:.1f}"] in cells(out)
+    assert "validation" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["edges.csv"], "needs both: EDGES and --nodes"),
+        (["--dataset", "ogbn"], "there is no dataset 'ogbn'"),
+        (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "that of the test above 0"),
+        (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
+        (["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"], "GCN classifies and gives no"),
+        (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be made"),
+    ],
+)
+def test_wrong_arguments_of_links(refused, arguments, words):
+    assert words in refused("links", *arguments)
+
+
+# --- estimate ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(seconds, "_PATIENCE", 0.0)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("graph", [["edges.csv", "--nodes", "nodes.csv"], COUNTS])
+def test_an_estimate(run, graph):
+    code, out, err = run("estimate", *graph, "--dims", "8,4", "--epochs", "7", "--json", "e.json")
+    assert (code, err) == (0, "")
+    for words in ("the graph itself", "training, beside it", "an epoch", "7 epochs"):
+        assert words in out
+    told = json.loads(Path("e.json").read_text())
+    assert told["fits"] is True
+    assert told["seconds"] == pytest.approx(told["setup_seconds"] + 7 * told["epoch_seconds"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
+    monkeypatch.setattr("graphgate.capacity.machine.available_bytes", lambda: 30 * 2**20)
+    code, out, _ = run("estimate", *COUNTS, "--dims", "4096,4096", "--json", "e.json")
+    assert code == 0
+    told = json.loads(Path("e.json").read_text())
+    dims = ",".join(map(str, told["fitting_dims"]))
+    assert f"it does not fit into this machine's memory; --dims {dims} would" in out
+    assert not told["fits"]
+    assert told["seconds"] is None  # nothing of that size was tried
+    assert ["an", "epoch", "—"] in cells(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([*COUNTS, "--dims", "4,x"], "--dims takes whole numbers"),
+        ([*COUNTS, "--density", "2"], "between 0 and 1"),
+        ([*COUNTS, "--edges-count", "99999999"], "300 nodes cannot have"),
+        ([*COUNTS, "--activation", "step"], "unknown activation 'step'"),
+        ([*COUNTS, "--dtype", "float8"], "dtype must be one of"),
+        (["edges.csv"], "needs both"),
+    ],
+)
+def test_wrong_arguments_of_estimate(refused, arguments, words):
+    assert words in refused("estimate", *arguments)
+
+
+def embed_options() -> list[str]:
+    return ["embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.npz", "--epochs", "2"]
+
+
+def test_embed_refuses_what_cannot_fit_unless_forced(run, monkeypatch):
+    monkeypatch.setattr(verdict, "available_bytes", lambda: 25 * 2**20)
+    code, _, err = run(*embed_options())
+    assert code == 2
+    line = err.splitlines()[-1]
+    assert "of memory, and 25.0 MiB are free; --dims 128,128 would fit" in line
+    assert not Path("o.npz").exists()
+    assert run(*embed_options(), "--dims", "128,128")[0] == 0
+    assert run(*embed_options(), "--force")[0] == 0
+
+
+# --- all that embed can write --------------------------------------------------------------------
+
+
+def test_embed_writes_all_that_is_asked_for(run):
+    places = ["--attention", "a.csv", "--reconstruction", "x.npz", "--page", "page.html"]
+    code, out, err = run(*embed_options(), "--dims", "4,2", *places, "--model", "m.safetensors")
+    assert code == 0, err
+    assert out.count("wrote ") == 5
+    graph = read_graph("edges.csv", "nodes.csv")
+    gate = GATE.load("m.safetensors")
+    with np.load("x.npz") as file:
+        np.testing.assert_array_equal(file["reconstruction"], gate.reconstruct(graph))
+        assert file["feature_names"].tolist() == ["p", "q"]
+    with np.load("o.npz") as file:
+        assert file["labels"].tolist() == [name or "" for name in NAMES]
+    assert len(pyarrow.csv.read_csv("a.csv")) == 2 * graph.n_edges + 30
+    assert Path("page.html").read_bytes().startswith(b"<!doctype html>")
+    code, _, err = run(
+        *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv", "--out", "z.npy"),
+        *("--attention", "again.csv"),
+    )
+    assert code == 0, err
+    assert Path("again.csv").read_bytes() == Path("a.csv").read_bytes()
+    with np.load("o.npz") as file:
+        np.testing.assert_array_equal(np.load("z.npy"), file["embedding"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--attention", "a.npz"], "a.npz must end in .parquet or .csv"),
+        (["--reconstruction", "x.txt"], "x.txt must end in .parquet, .csv or .npz"),
+        (["--page", "page.pdf"], "page.pdf must end in .html"),
+        (["--run", "no/r"], "no does not exist"),
+        (["--attention", "o.csv", "--out", "o.csv"], "o.csv is named twice"),
+    ],
+)
+def test_wrong_places_of_embed(refused, options, words):
+    assert words in refused(*embed_options(), *options)

@@ -1,0 +1,326 @@
+"""What was learned, in files: written, read back, and read by others."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from graphs import random_graph
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from graphgate.embedder import GATE
+from graphgate.errors import InputError
+from graphgate.outputs import tables
+from graphgate.outputs.attention import attention_table, write_attention
+from graphgate.outputs.embedding import EMBEDDING_ENDINGS, read_embedding, write_embedding
+from graphgate.outputs.places import check_new_folder, check_output_path
+from graphgate.outputs.reconstruction import write_reconstruction
+from graphgate.sources.tables import read_graph
+
+Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("ids", [[7, -1], ["a,b", 'q"\n'], np.array([5, 6]), np.array(["x", "y"])])
+def test_what_is_written_can_be_read_back(tmp_path, kind, ids):
+    z = Z.astype(kind)
+    listed = list(ids.tolist()) if isinstance(ids, np.ndarray) else ids
+
+    assert write_embedding(tmp_path / "z.parquet", ids, z) == tmp_path / "z.parquet"
+    table = pyarrow.parquet.read_table(tmp_path / "z.parquet")
+    assert table.column_names == ["node_id", "embedding"]
+    assert table.column("node_id").to_pylist() == listed
+    assert table.schema.field("embedding").type.list_size == 3
+    flat = table.column("embedding").combine_chunks().flatten().to_numpy()
+    assert flat.dtype == kind
+    np.testing.assert_array_equal(flat.reshape(2, 3), z)
+
+    write_embedding(tmp_path / "z.csv", ids, z)
+    assert (tmp_path / "z.csv").read_bytes().startswith(b"node_id,e0,e1,e2\n")
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    table = pyarrow.csv.read_csv(tmp_path / "z.csv", parse_options=options)
+    assert table.column("node_id").to_pylist() == listed
+    back = np.stack([table.column(f"e{i}").to_numpy() for i in range(3)], axis=1)
+    np.testing.assert_array_equal(back.astype(kind), z)
+
+
+def test_labels_are_a_last_column(tmp_path):
+    write_embedding(tmp_path / "z.csv", [1, 2], Z, labels=["x", None])
+    lines = (tmp_path / "z.csv").read_text().splitlines()
+    assert lines == ["node_id,e0,e1,e2,label", '1,0.1,2,-3,"x"', "2,4,5e-20,6,"]
+    write_embedding(tmp_path / "z.parquet", [1, 2], Z, labels=np.array([3, 4]))
+    table = pyarrow.parquet.read_table(tmp_path / "z.parquet")
+    assert table.column("label").to_pylist() == [3, 4]
+
+
+def test_a_written_embedding_can_be_a_node_table(tmp_path):
+    write_embedding(tmp_path / "z.csv", ["a", "b"], Z.astype(np.float32))
+    text = (tmp_path / "z.csv").read_text().replace("node_id", "id", 1)
+    (tmp_path / "nodes.csv").write_text(text)
+    (tmp_path / "edges.csv").write_text("source,target\n")
+    graph = read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    np.testing.assert_array_equal(graph.x, Z.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("ids", "z", "labels", "words"),
+    [
+        ([1], Z, None, r"shape \(2, 3\) for 1 node ids"),
+        ([1, 2], Z[0], None, r"shape \(3,\)"),
+        ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
+        ([1, "a"], Z, None, r"the node id 1 cannot be written"),
+        ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be written: use only whole"),
+        ([True, False], Z, None, r"the node id True cannot be written"),
+        ([1, 2**70], Z, None, r"a node id does not fit into 64 bits"),
+        ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
+        ([1, 2], Z, [0.5, 1.5], r"the label 0\.5 cannot be written"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_refused(tmp_path, ids, z, labels, words):
+    with pytest.raises(InputError, match=words):
+        write_embedding(tmp_path / "z.parquet", ids, z, labels)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["z.parquet", "z.csv"])
+def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
+    (tmp_path / name).write_text("old")
+
+    def full(table, file, *_):
+        path = file if isinstance(file, Path) else file.name
+        with open(path, "ab") as partly:
+            partly.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tables.pyarrow.parquet, "write_table", full)
+    monkeypatch.setattr(tables.pyarrow.csv, "write_csv", full)
+    with pytest.raises(InputError, match=r"cannot be written: No space left on device"):
+        write_embedding(tmp_path / name, [1, 2], Z)
+    assert os.listdir(tmp_path) == [name]
+    assert (tmp_path / name).read_text() == "old"
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.csv").touch()
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    write_embedding(tmp_path / "link.csv", [1, 2], Z)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("node_id")
+
+
+def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
+    (tmp_path / "dir.csv").mkdir()
+    (tmp_path / "file").touch()
+    kinds = (".parquet", ".csv")
+    assert check_output_path(str(tmp_path / "z.CSV"), kinds) == tmp_path / "z.CSV"
+    for path, words in [
+        ("z.txt", r"must end in \.parquet or \.csv"),
+        ("z", r"must end in \.parquet or \.csv"),
+        (".csv", r"must end in"),
+        ("dir.csv", r"is a directory"),
+        ("absent/z.csv", r"absent does not exist"),
+        ("file/z.csv", r"file is not a directory"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            check_output_path(tmp_path / path, kinds)
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        check_output_path(tmp_path / "z.csv", [".html"])
+
+
+def test_a_folder_without_permission_is_refused_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the suite may run as root
+    with pytest.raises(InputError, match="no permission"):
+        check_output_path(tmp_path / "z.csv", [".csv"])
+
+
+def test_a_folder_that_is_there_is_not_written_over(tmp_path):
+    assert check_new_folder(tmp_path / "new") == tmp_path / "new"
+    with pytest.raises(InputError, match="is there already"):
+        check_new_folder(tmp_path)
+    with pytest.raises(InputError, match="absent does not exist"):
+        check_new_folder(tmp_path / "absent" / "new")
+
+
+# --- every format --------------------------------------------------------------------------------
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
+# An id that looks like a whole number is one after a file of text was read.
+names = words.filter(lambda word: not word.lstrip("-").isdigit())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(st.data())
+def test_every_format_gives_back_what_was_written(tmp_path, data):
+    n = data.draw(st.integers(1, 4))
+    whole = data.draw(st.booleans())
+    kind = st.integers(-(2**63) + 1, 2**63 - 1) if whole else names
+    ids = data.draw(st.lists(kind, min_size=n, max_size=n, unique=True))
+    dtype = data.draw(st.sampled_from([np.float32, np.float64]))
+    finite = st.floats(allow_nan=False, allow_infinity=False, width=np.dtype(dtype).itemsize * 8)
+    z = data.draw(arrays.arrays(dtype, (n, data.draw(st.integers(1, 3))), elements=finite))
+    labels = data.draw(st.lists(st.none() | names, min_size=n, max_size=n))
+    for ending in EMBEDDING_ENDINGS:
+        holds = ending in (".parquet", ".csv", ".npz")
+        path = write_embedding(tmp_path / f"z{ending}", ids, z, labels if holds else None)
+        found = read_embedding(path)
+        assert found.ids.tolist() == (list(range(n)) if ending == ".npy" else ids)
+        assert found.labels == (labels if holds else None)
+        with np.errstate(over="ignore"):
+            equal = np.array_equal(found.embedding, z)
+            # 0.1 as text may have been 0.1 in either precision.
+            equal |= np.array_equal(found.embedding, z.astype(np.float32))
+        assert equal
+        if ending in (".parquet", ".npz", ".npy"):
+            assert found.embedding.tobytes() == z.tobytes()
+        if dtype == np.float32:
+            assert found.embedding.dtype == dtype
+
+
+def test_gensim_reads_the_text(tmp_path):
+    gensim = pytest.importorskip("gensim.models")
+    z = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
+    ids = [f'"{i}"é' if i % 2 else f"n{i}" for i in range(5000)]
+    for ending in (".txt", ".vec", ".w2v"):
+        write_embedding(tmp_path / f"z{ending}", ids, z)
+    found = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "z.vec"))
+    assert found.index_to_key == ids
+    np.testing.assert_array_equal(found.vectors, z)
+
+
+def test_numpy_reads_the_arrays_without_pickles(tmp_path):
+    write_embedding(tmp_path / "z.npz", ["a", "bc"], Z, labels=[None, 7])
+    with np.load(tmp_path / "z.npz", allow_pickle=False) as file:
+        assert file["ids"].tolist() == ["a", "bc"]
+        assert file["labels"].tolist() == [0, 7]
+        assert file["labelled"].tolist() == [False, True]
+        np.testing.assert_array_equal(file["embedding"], Z)
+    write_embedding(tmp_path / "z.npy", ["a", "bc"], Z)
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy", allow_pickle=False), Z)
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a\tb", " a", "a\u00a0b"])
+def test_an_id_with_white_space_is_no_word(tmp_path, name):
+    with pytest.raises(InputError, match="has white space in it"):
+        write_embedding(tmp_path / "z.vec", ["x", name], Z)
+    assert os.listdir(tmp_path) == []
+
+
+def test_formats_say_what_they_cannot_hold(tmp_path):
+    with pytest.raises(InputError, match="has no place for labels"):
+        write_embedding(tmp_path / "z.vec", [1, 2], Z, labels=[1, 2])
+    with pytest.raises(InputError, match="ends in a zero byte"):
+        write_embedding(tmp_path / "z.npz", ["a", "b\0"], Z)
+    with pytest.raises(InputError, match=r"must end in .parquet, .csv, .npz, .npy, .txt, .vec or"):
+        write_embedding(tmp_path / "z.pkl", [1, 2], Z)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("z.pkl", b"", "must end in one of"),
+        ("z.csv", b"a,b\n1,2\n", "has no column 'node_id'"),
+        ("z.csv", b"node_id,e0\n1,2\n1,3\n", "names a node twice"),
+        ("z.csv", b"node_id,e0\n1,nan\n", "the vector of node 1 has a value that is not finite"),
+        ("z.csv", b"node_id,e0\n1,x\n", "line 2, column 'e0': 'x' is not a number"),
+        ("z.csv", b"node_id,label\n1,x\n", "a row of numbers a node"),
+        ("z.csv", b"node_id,e0\n", "a row of numbers a node"),
+        ("z.parquet", b"nothing", "is not an embedding that can be read"),
+        ("z.npz", b"nothing", "is not an embedding that can be read"),
+        ("z.npz", b"PK\x03\x04", "is not an embedding that can be read"),
+        ("z.npy", b"", "is not an embedding that can be read"),
+        ("z.vec", b"2 2\na 1 2\n", "says that it has 2 nodes, but it has 1"),
+        ("z.vec", b"2 2\na 1 2\nb 1\n", "is not an embedding that can be read"),
+        ("z.vec", b"a 1 2\nb 1 3\n", "must begin with two whole numbers"),
+        ("z.vec", b"1 1\na one\n", "is not an embedding that can be read"),
+    ],
+)
+def test_what_is_no_embedding_is_one_sentence(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words) as caught:
+        read_embedding(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_and_an_array_that_are_no_embeddings(tmp_path):
+    pyarrow.parquet.write_table(pyarrow.table({"node_id": [1]}), tmp_path / "z.parquet")
+    with pytest.raises(InputError, match="has no column 'embedding'"):
+        read_embedding(tmp_path / "z.parquet")
+    table = pyarrow.table({"node_id": [1, 2], "embedding": [[1.0], [1.0, 2.0]]})
+    pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
+    with pytest.raises(InputError, match="is not an embedding"):
+        read_embedding(tmp_path / "z.parquet")
+    np.savez(tmp_path / "z.npz", ids=np.array([1, 2]))
+    with pytest.raises(InputError, match="is not an embedding"):
+        read_embedding(tmp_path / "z.npz")
+    np.save(tmp_path / "z.npy", np.arange(3.0))
+    with pytest.raises(InputError, match="a row of numbers a node"):
+        read_embedding(tmp_path / "z.npy")
+    for path, words in ((tmp_path / "absent.npz", "does not exist"), (tmp_path, "is a directory")):
+        with pytest.raises(InputError, match=words):
+            read_embedding(path)
+
+
+# --- attention and reconstruction ----------------------------------------------------------------
+
+
+def trained(directed=False, **settings):
+    graph = random_graph(3, directed=directed)
+    return graph, GATE((4, 3), epochs=3, random_state=0, **settings).fit(graph)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_attention_is_a_table_of_edges(directed, tmp_path):
+    graph, gate = trained(directed)
+    ids = [f"n{i}" for i in range(graph.n_nodes)]
+    table = attention_table(ids, gate.attention_)
+    assert table.column_names == ["source", "target", "layer_1", "layer_2", "average"]
+    assert len(table) == graph.adjacency.nnz + graph.n_nodes
+    adjacency = graph.adjacency.toarray()
+    first = gate.attention_.encoder[0].toarray()
+    sums = dict.fromkeys(ids, 0.0)
+    for row in table.to_pylist():
+        source, target = int(row["source"][1:]), int(row["target"][1:])
+        assert source == target or adjacency[source, target] == 1  # the edge points to who looks
+        assert row["layer_1"] == first[target, source]
+        assert row["average"] == pytest.approx((row["layer_1"] + row["layer_2"]) / 2, rel=1e-6)
+        sums[row["target"]] += row["average"]
+    assert list(sums.values()) == pytest.approx([1.0] * graph.n_nodes, rel=1e-6)
+    write_attention(tmp_path / "a.csv", ids, gate.attention_)
+    back = pyarrow.csv.read_csv(tmp_path / "a.csv")
+    assert back.column("source").to_pylist() == table.column("source").to_pylist()
+    with pytest.raises(InputError, match="for 1 node ids"):
+        attention_table(["a"], gate.attention_)
+
+
+def test_a_decoder_with_attention_of_its_own_has_columns():
+    graph, gate = trained(shared_attention=False)
+    table = attention_table(graph.ids, gate.attention_)
+    layers = ["layer_1", "layer_2", "decoder_layer_1", "decoder_layer_2"]
+    assert table.column_names == ["source", "target", *layers, "average"]
+    mean = np.mean([table.column(name).to_numpy() for name in layers], axis=0)
+    np.testing.assert_allclose(table.column("average").to_numpy(), mean, rtol=1e-6)
+
+
+def test_a_reconstruction_names_nodes_and_features(tmp_path):
+    graph, gate = trained()
+    x = gate.reconstruct(graph)
+    names = ["a,b", 'q"', *map(str, range(graph.n_features - 2))]
+    write_reconstruction(tmp_path / "x.parquet", graph.ids, x, names)
+    table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
+    assert table.column_names == ["node_id", *names]
+    np.testing.assert_array_equal(np.stack([table[name].to_numpy() for name in names], axis=1), x)
+    write_reconstruction(tmp_path / "x.csv", graph.ids, x, names)
+    assert pyarrow.csv.read_csv(tmp_path / "x.csv").column_names == ["node_id", *names]
+    write_reconstruction(tmp_path / "x.npz", graph.ids, x)
+    with np.load(tmp_path / "x.npz", allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["reconstruction"], x)
+        assert file["feature_names"].tolist() == [f"x{i}" for i in range(graph.n_features)]
+        assert file["ids"].tolist() == graph.ids.tolist()
+    for wrong in (names[:-1], ["node_id", *names[1:]]):
+        with pytest.raises(InputError, match="feature"):
+            write_reconstruction(tmp_path / "y.csv", graph.ids, x, wrong)
+    assert not (tmp_path / "y.csv").exists()
