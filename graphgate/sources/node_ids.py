@@ -92,6 +92,16 @@ def _required_whole(
     )
 
 
+def alike(ids: pa.ChunkedArray, others: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Both in the same kind: whole numbers if the others spell such, else text."""
+    if ids.type == others.type:
+        return ids, others
+    whole = as_whole(others) if is_text(others.type) else None
+    if whole is not None:
+        return ids, whole
+    return ids.cast(pa.large_string()), others.cast(pa.large_string())
+
+
 def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
     if pc.count_distinct(ids).as_py() == len(ids):
         return
