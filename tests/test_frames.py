@@ -124,6 +124,11 @@ def test_a_graph_of_edges_alone(made):
     assert only_ids.ids.tolist() == ["a", "b", "c"]
 
 
+def test_labels_can_be_dropped(made):
+    assert made(drop="label").labels is None
+    assert made(drop=["label", "size", "yes", "town", "text"]).structural
+
+
 def test_other_columns_of_edges_are_named_in_a_warning(made):
     with pytest.warns(InputWarning, match=r"2 column\(s\) of edges are ignored: kind, since"):
         made(EDGES | {"kind": ["x"] * 3, "since": [1, 2, 3]})
@@ -155,6 +160,17 @@ def test_or_the_nodes_are_added(made):
     for name, values in VALUES_BACK.items():
         unknown = {} if name == "text" else None
         assert graph.attributes[name].tolist() == [*values, unknown, unknown]
+
+
+def test_nodes_are_added_in_the_kind_of_the_others(made):
+    edges = {"source": [1, 7], "target": ["2", "8"]}
+    with pytest.warns(InputWarning, match="2 nodes are added"):
+        graph = made(edges, {"id": [1, 2], "a": [0, 1]}, unknown_nodes="add")
+    assert graph.ids.tolist() == [1, 2, 7, 8]
+    with pytest.warns(InputWarning, match="2 nodes are added"):
+        graph = made(edges, {"id": ["1", "2"], "a": [0, 1]}, unknown_nodes="add")
+    assert graph.ids.tolist() == ["1", "2", "7", "8"]
+    assert graph.n_edges == 2
 
 
 def test_or_they_are_refused(made):

@@ -46,6 +46,13 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
 
 
+def one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """The values in one array, which is the column's own memory where that is in one piece."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+
+
 def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
@@ -89,7 +96,8 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Co
         row = int(np.argmax(infinite))
         table.refuse_cell(row, name, "is not finite; fill or drop infinite values")
     if kind == "number":
-        return number_column(name, values.copy() if table.borrowed else values)
+        # A copy: pandas may change its memory, and Parquet's reader leaves much of its own empty.
+        return number_column(name, values.copy())
     odd = ~np.isnan(values) & (values != 0) & (values != 1)
     if odd.any():
         table.refuse_cell(int(np.argmax(odd)), name, "is neither true nor false")
@@ -109,11 +117,7 @@ def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
         raise unfit(table, name, kind, "numbers")
     if column.null_count and not pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.ChunkedArray):  # of no rows, or too many for one piece
-        values = whole.to_numpy()
-    else:
-        values = whole.to_numpy(zero_copy_only=False)
+    values = one_piece(column).to_numpy(zero_copy_only=False)
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
@@ -143,9 +147,7 @@ def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         return Column("category", np.full(len(column), -1, dtype=np.int32))
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
-    coded = column.combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.unify_dictionaries().combine_chunks()
+    coded = one_piece(column).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     return category_column(codes, coded.dictionary.to_pylist())
 
@@ -168,7 +170,7 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         if wrong.any():
             row = int(np.searchsorted(starts, int(np.argmax(wrong)), "right")) - 1
             table.refuse_cell(row, name, problem)
-    coded = pa.concat_arrays(words.chunks or [pa.array([], pa.large_string())]).dictionary_encode()
+    coded = one_piece(words).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
     return words_column(starts, codes, counts, coded.dictionary.to_pylist())
 

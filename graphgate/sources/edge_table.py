@@ -11,7 +11,7 @@ import pyarrow as pa
 from graphgate.attributes import listing
 from graphgate.errors import InputError, InputWarning
 from graphgate.sources.arrow_columns import floats
-from graphgate.sources.node_ids import appearing, id_column, rows_of, spelled_ids
+from graphgate.sources.node_ids import alike, appearing, id_column, rows_of, spelled_ids
 from graphgate.sources.table import Table
 
 UNKNOWN = ("drop", "add", "refuse")
@@ -102,6 +102,8 @@ def _known(
         keep = ~missing.any(axis=1)
         weights = None if edges.weights is None else edges.weights[keep]
         return Edges(edges.pairs[keep], weights, edges.ids)
+    if cells[0].type != cells[1].type:
+        cells = [cell.cast(pa.large_string()) for cell in cells]
     new, places = appearing([cell.take(pa.array(rows)) for cell in cells])
     # Of the ids in these rows, some are known: only the others are added.
     fresh = np.zeros(len(new), dtype=bool)
@@ -109,14 +111,10 @@ def _known(
     number = np.cumsum(fresh) - 1 + len(edges.ids)
     pairs = edges.pairs.copy()
     pairs[rows] = np.where(missing[rows], number[places], pairs[rows])
-    added = new.filter(pa.array(fresh))
-    if added.type != edges.ids.type:  # spelled: text from now on
-        ids = [edges.ids.cast(pa.large_string()), added.cast(pa.large_string())]
-    else:
-        ids = [edges.ids, added]
+    ids, added = alike(edges.ids, new.filter(pa.array(fresh)))
     _warn(f"{told}, {first}; {len(added):,} nodes are added without attributes")
-    chunks = [chunk for column in ids for chunk in column.chunks]
-    return Edges(pairs, edges.weights, pa.chunked_array(chunks), len(added))
+    together = pa.chunked_array([*ids.chunks, *added.chunks])
+    return Edges(pairs, edges.weights, together, len(added))
 
 
 def _weights(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:

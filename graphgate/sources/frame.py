@@ -14,8 +14,6 @@ from graphgate.sources.table import Table, check_names, first_line
 class Frame(Table):
     """An Arrow table; places in it are row numbers from 0."""
 
-    borrowed = True  # Arrow shares the memory of NumPy's arrays and of pandas' columns
-
     def __init__(self, frame: Any, what: str) -> None:
         self.what = what
         self._table = _arrow_table(frame, what)

@@ -19,7 +19,7 @@ def frames_from_graph(
     """Nodes and edges as Arrow tables.
 
     Nodes: `id`, a column an attribute, and `label` where there are labels. Numbers are numbers,
-    missing where they were; categories are dictionaries; words are lists where each is counted in
+    missing where they were; categories are dictionaries; words are lists where all counts are small
     whole numbers, else maps of words to counts. Features that were no attributes are a column each,
     or one map where they are sparse. A graph that has only edges has no such columns.
 

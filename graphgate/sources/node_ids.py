@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError
-from graphgate.sources.arrow_columns import is_text
+from graphgate.sources.arrow_columns import is_text, one_piece
 from graphgate.sources.table import Table
 
 # As `str` writes whole numbers; "07" is text.
@@ -74,7 +74,7 @@ def rows_of(
             ids = _required_whole(ids, nodes, cells, edges, name)
         else:
             cells = _required_whole(cells, nodes, cells, edges, name)
-    found = pc.index_in(cells if len(cells) else ids.slice(0, 0), value_set=_one(ids))
+    found = pc.index_in(cells if len(cells) else ids.slice(0, 0), value_set=one_piece(ids))
     rows: np.ndarray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
     return rows
 
@@ -92,8 +92,14 @@ def _required_whole(
     )
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+def alike(ids: pa.ChunkedArray, others: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Both in the same kind: whole numbers if the others spell such, else text."""
+    if ids.type == others.type:
+        return ids, others
+    whole = as_whole(others) if is_text(others.type) else None
+    if whole is not None:
+        return ids, whole
+    return ids.cast(pa.large_string()), others.cast(pa.large_string())
 
 
 def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
@@ -110,7 +116,7 @@ def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarr
     """Distinct ids in order of first appearance, row by row, and where each cell's is, (E, k)."""
     chunks = [chunk for column in columns for chunk in column.chunks]
     together = pa.chunked_array(chunks, columns[0].type)
-    coded = _one(together).dictionary_encode()
+    coded = one_piece(together).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False).reshape(len(columns), -1).T
     _, first = np.unique(codes.ravel(), return_index=True)
     order = np.argsort(first, kind="stable")

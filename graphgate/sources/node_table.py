@@ -33,8 +33,8 @@ class NodeColumns:
 
     def told(self, table: Table) -> dict[str, Kind]:
         """Kinds by column; refuses a column that is not there, or is to be of two kinds."""
-        given = [(name, "words") for name in _names("words", self.words)]
-        given += [(name, "category") for name in _names("categories", self.categories)]
+        given = [(name, "words") for name in _names(self.words)]
+        given += [(name, "category") for name in _names(self.categories)]
         told: dict[str, str] = {k: v for k, v in (self.kinds or {}).items() if k in table.names}
         for name, kind in given:
             table.require(name)
@@ -48,7 +48,7 @@ class NodeColumns:
         return cast("dict[str, Kind]", told)
 
 
-def _names(what: str, names: Iterable[str]) -> list[str]:
+def _names(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -68,8 +68,9 @@ def read_nodes(table: Table, chosen: NodeColumns) -> Nodes:
         if label != NodeColumns.label:
             table.require(label)
         label = None
-    drop = _names("drop", chosen.drop)
+    drop = _names(chosen.drop)
     table.require(*drop)
+    label = None if label in drop else label
     told = chosen.told(table)
     left_out = {chosen.id, label, *drop}
     names = [name for name in table.names if name not in left_out]

@@ -23,13 +23,11 @@ class Table(ABC):
     names : of its columns, distinct and not empty.
     spelled : whether values are known by their spelling alone, as in text files; a whole number
         and its digits are then the same.
-    borrowed : whether its memory is that of something which its owner may change.
     """
 
     what: str
     names: list[str]
     spelled = False
-    borrowed = False
 
     @abstractmethod
     def columns(
