@@ -56,8 +56,7 @@ def test_the_folder_holds_the_run(made, folder):
     assert sorted(os.listdir(made)) == FILES
     assert sorted(os.listdir()) == ["edges.csv", "nodes.csv", "r"]
     gate = GATE((4, 2), epochs=5, learning_rate=0.01, random_state=3)
-    with pytest.warns(match="still falling"):
-        gate.fit(read_graph("edges.csv", "nodes.csv"))
+    gate.fit(read_graph("edges.csv", "nodes.csv"))
     found = read_embedding(made / "embedding.parquet")
     assert found.embedding.tobytes() == gate.embedding_.tobytes()
     assert found.labels == ["x", "y", None, "x", "y"]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphgate.cli.given import distinct, find_own, named_graph, settings_of
-from graphgate.cli.options import Directed, Json, OwnEdges, OwnNodes, Seed, Settings
+from graphgate.cli.options import EdgesIfAny, Json, Nodes, Seed, Settings
 from graphgate.cli.printing import notes, print_table
 from graphgate.cli.program import ANSWERS, app
+from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Embedding = Annotated[
 ]
 Labels = Annotated[
     Path | None,
-    typer.Option(help="CSV of nodes with id and label, where the embedding has no labels."),
+    typer.Option(help="A table of nodes with id and label, where the embedding has no labels."),
 ]
 
 
@@ -202,9 +203,11 @@ def classify(
     rich_help_panel=ANSWERS,
     epilog="Example: graphgate links edges.csv --nodes nodes.csv --method gate --set epochs=100",
 )
+@reads_graph
 def links(
-    edges: OwnEdges = None,
-    nodes: OwnNodes = None,
+    reading: Reading,
+    edges: EdgesIfAny = None,
+    nodes: Nodes = None,
     dataset: Annotated[
         str | None, typer.Option(help="A citation graph, where no edges are given.")
     ] = None,
@@ -213,7 +216,6 @@ def links(
     ] = "gate",
     val: Annotated[float, typer.Option(help="Share of the edges held out to validate.")] = 0.05,
     test: Annotated[float, typer.Option(help="Share of the edges held out to test.")] = 0.1,
-    directed: Directed = False,
     seed: Seed = 0,
     set_: Settings = None,
     json: Json = None,
@@ -225,8 +227,8 @@ def links(
     """
     _check_places(None, json, edges, nodes)
     if edges is None and nodes is None and dataset is None:
-        raise typer.BadParameter("name the tables of a graph, EDGES and --nodes, or --dataset NAME")
-    name, graph = named_graph(dataset or "", edges, nodes, directed=directed)
+        raise typer.BadParameter("name a graph: EDGES and perhaps --nodes, or --dataset NAME")
+    name, graph = named_graph(dataset, edges, nodes, reading)
     from functools import partial
 
     from graphgate.experiments.experiment import find_experiment

@@ -16,18 +16,17 @@ from graphgate.cli.options import (
     AttentionOut,
     Device,
     Dims,
-    Directed,
     Dtype,
     Edges,
     EdgesIfAny,
     EmbeddingOut,
     EmbeddingOutIfAny,
     Nodes,
-    NodesIfAny,
     ReconstructionOut,
 )
-from graphgate.cli.printing import notes
+from graphgate.cli.printing import notes, summary
 from graphgate.cli.program import EMBEDDINGS, app
+from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,10 +42,12 @@ if TYPE_CHECKING:
     epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet "
     "--model model.safetensors --epochs 300",
 )
+@reads_graph
 def embed(
     context: typer.Context,
+    reading: Reading,
     edges: EdgesIfAny = None,
-    nodes: NodesIfAny = None,
+    nodes: Nodes = None,
     out: EmbeddingOutIfAny = None,
     run: Annotated[
         Path | None,
@@ -64,7 +65,6 @@ def embed(
     page: Annotated[
         Path | None, typer.Option(help="Also a page to look around in: an .html file.")
     ] = None,
-    directed: Directed = False,
     dims: Dims = "512,512",
     preset: Annotated[str, typer.Option(help="Form of the method: authors or paper.")] = "authors",
     structure_weight: Annotated[
@@ -91,8 +91,8 @@ def embed(
     With --run everything goes into one folder, with a record of settings, inputs and versions;
     --repeat does such a run again and tells whether the result has the same bytes.
     """
-    if repeat is None and (edges is None or nodes is None):
-        raise typer.BadParameter("name the tables of the graph: EDGES and --nodes FILE")
+    if repeat is None and edges is None:
+        raise typer.BadParameter("name the graph: EDGES and, if there is one, --nodes FILE")
     if repeat is None and out is None and run is None:
         raise typer.BadParameter("say where the embedding goes: --out FILE, or --run FOLDER")
     places = _Places(out, run, model, attention, reconstruction, page)
@@ -101,11 +101,10 @@ def embed(
     if repeat is not None:
         _refuse_settings(context)
         record, settings, inputs = _repeated(repeat, edges, nodes)
-        directed = record.directed
+        reading = Reading.from_dict(record.reading)
     else:
         assert edges is not None
-        assert nodes is not None
-        inputs = {"edges": edges, "nodes": nodes}
+        inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
         settings = {
             "dims": layer_sizes(dims),
             "preset": preset,
@@ -118,10 +117,8 @@ def embed(
             "device": device,
             "dtype": dtype,
         }
-    from graphgate.sources.tables import read_graph
-
-    graph = read_graph(inputs["edges"], inputs["nodes"], directed=directed or None)
-    typer.echo(repr(graph), err=True)
+    graph = reading.read(inputs["edges"], inputs.get("nodes"))
+    typer.echo(summary(graph), err=True)
     import torch
 
     from graphgate.embedder import GATE
@@ -148,6 +145,7 @@ def embed(
             gate,
             graph,
             inputs=inputs,
+            reading=reading.to_dict(),
             command=" ".join(["graphgate", *sys.argv[1:]]),
             threads=used,
             seconds=cost.seconds,
@@ -185,11 +183,10 @@ def _repeated(
     }
     given = {"edges": edges, "nodes": nodes}
     inputs |= {name: path for name, path in given.items() if path is not None}
-    for name in given:
-        if name not in inputs or not inputs[name].is_file():
-            where = inputs.get(name, Path(name))
+    for name, path in inputs.items():
+        if not path.is_file():
             raise InputError(
-                f"the {name} of the run are not at {where}; name them: "
+                f"the {name} of the run are not at {path}; name them: "
                 "graphgate embed EDGES --nodes NODES --repeat FOLDER"
             )
     return record, record.settings, inputs
@@ -295,11 +292,13 @@ class _Places:
     epilog="Example: graphgate transform model.safetensors edges.csv --nodes nodes.csv "
     "--out embedding.parquet",
 )
+@reads_graph
 def transform(
     model: Annotated[Path, typer.Argument(help="A model that `graphgate embed` saved.")],
     edges: Edges,
-    nodes: Nodes,
     out: EmbeddingOut,
+    reading: Reading,
+    nodes: Nodes = None,
     attention: AttentionOut = None,
     reconstruction: ReconstructionOut = None,
     device: Device = "cpu",
@@ -309,12 +308,11 @@ def transform(
     The model holds no graph: give the nodes to embed together with everything within as many
     hops of them as the model has layers.
     """
-    from graphgate.sources.tables import read_graph
-
     places = _Places(out, attention=attention, reconstruction=reconstruction)
     places.check(model, edges, nodes)
     from graphgate.embedder import GATE
 
     gate = GATE.load(model, device=device)
-    graph = read_graph(edges, nodes, directed=gate.directed_)
+    graph = reading.read(edges, nodes, gate)
+    typer.echo(summary(graph), err=True)
     places.write(graph, gate, gate.transform(graph))

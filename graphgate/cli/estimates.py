@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.given import layer_sizes, named_graph
-from graphgate.cli.options import Activation, Dims, Directed, Dtype, Json, OwnEdges, OwnNodes
+from graphgate.cli.options import Activation, Dims, Dtype, EdgesIfAny, Json, Nodes
 from graphgate.cli.printing import print_table
 from graphgate.cli.program import EMBEDDINGS, app
+from graphgate.cli.reading import Reading, reads_graph
 
 
 @app.command(
@@ -17,14 +18,15 @@ from graphgate.cli.program import EMBEDDINGS, app
     epilog="Example: graphgate estimate --nodes-count 1000000 --edges-count 10000000 "
     "--features 1000 --density 0.02 --dims 256,128",
 )
+@reads_graph
 def estimate(
-    edges: OwnEdges = None,
-    nodes: OwnNodes = None,
+    reading: Reading,
+    edges: EdgesIfAny = None,
+    nodes: Nodes = None,
     nodes_count: Annotated[int | None, typer.Option(help="Nodes of a graph in plan.")] = None,
     edges_count: Annotated[int | None, typer.Option(help="Its edges.")] = None,
     features: Annotated[int | None, typer.Option(help="Its features.")] = None,
     density: Annotated[float, typer.Option(help="The share of its features that are not 0.")] = 1.0,
-    directed: Directed = False,
     dims: Dims = "512,512",
     activation: Activation = "identity",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the graph.")] = 200,
@@ -39,8 +41,8 @@ def estimate(
     counts = (nodes_count, edges_count, features)
     if edges is None and any(count is None for count in counts):
         raise typer.BadParameter(
-            "name the tables of a graph, EDGES and --nodes, or its size: --nodes-count, "
-            "--edges-count and --features"
+            "name a graph, EDGES and perhaps --nodes, or its size: --nodes-count, --edges-count "
+            "and --features"
         )
     if edges is not None and any(count is not None for count in counts):
         raise typer.BadParameter("give either a graph or its size, not both")
@@ -53,13 +55,15 @@ def estimate(
 
     graph = None
     if edges is not None:
-        _, graph = named_graph("", edges, nodes, directed=directed)
+        _, graph = named_graph(None, edges, nodes, reading)
         size = Size.of(graph)
     else:
         assert nodes_count is not None
         assert edges_count is not None
         assert features is not None
-        size = Size.from_counts(nodes_count, edges_count, features, density, directed=directed)
+        size = Size.from_counts(
+            nodes_count, edges_count, features, density, directed=reading.directed
+        )
     from graphgate.capacity.machine import available_bytes
     from graphgate.capacity.memory import graph_bytes, training_bytes
     from graphgate.capacity.seconds import estimated_seconds, measured_size

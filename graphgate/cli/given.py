@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphgate.cli.printing import notes
+from graphgate.cli.reading import Reading
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,29 +53,31 @@ def find_own(methods: list[str]) -> None:
 
 
 def named_graph(
-    dataset: str, edges: Path | None, nodes: Path | None, *, directed: bool = False
+    dataset: str | None,
+    edges: Path | None,
+    nodes: Path | None,
+    reading: Reading,
+    gate: GATE | None = None,
 ) -> tuple[str, Graph]:
-    """Name and graph: the user's own where its tables are given, else a citation graph."""
-    if (edges is None) != (nodes is None):
-        raise InputError("your own graph needs both: EDGES and --nodes FILE")
-    if edges is not None and nodes is not None:
-        from graphgate.sources.tables import read_graph
-
-        return edges.stem, read_graph(edges, nodes, directed=directed)
+    """Name and graph: the user's own where its edges are given, else a citation graph."""
+    if edges is not None:
+        return edges.name.partition(".")[0] or edges.name, reading.read(edges, nodes, gate)
+    if nodes is not None:
+        raise InputError(f"there are nodes ({nodes}) but no edges; name the edges too: EDGES")
     from graphgate.sources.citation import load_dataset
 
+    assert dataset is not None
     return dataset, load_dataset(dataset).graph
 
 
 def embedded_graph(
-    dataset: str, model: Path | None, edges: Path | None, nodes: Path | None
+    dataset: str, model: Path | None, edges: Path | None, nodes: Path | None, reading: Reading
 ) -> tuple[str, Graph, GATE]:
     """Name, graph and model of what is to be shown; where no model is given, one is trained."""
     from graphgate.embedder import GATE
 
     gate = None if model is None else GATE.load(model)
-    directed = gate is not None and gate.directed_
-    name, graph = named_graph(dataset, edges, nodes, directed=directed)
+    name, graph = named_graph(dataset, edges, nodes, reading, gate)
     if gate is None:
         gate = GATE(random_state=0)
         if edges is None:

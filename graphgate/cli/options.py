@@ -7,27 +7,26 @@ from typing import Annotated
 
 import typer
 
-_EDGES = "CSV of edges with the columns source, target and perhaps weight."
-_NODES = "CSV of nodes: id, any number of numeric columns, and perhaps label."
+_EDGES = (
+    "Edges: a table (.csv, .tsv, .parquet) of source, target and perhaps weight, or a graph file "
+    "(.graphml, .gml, .gexf, .net, .edgelist, .adjlist, .mtx, .npz)."
+)
+_NODES = (
+    "Nodes: a table of id, attributes of any kind and perhaps label, or a matrix (.npz, .npy, "
+    ".mtx). Without one, nodes are told apart by where they stand in the graph, which embeds "
+    "worse than attributes do."
+)
 _EMBEDDING = "The embedding: .parquet, .csv, .npz, .npy, or word2vec's .txt, .vec, .w2v."
 
 Edges = Annotated[Path, typer.Argument(help=_EDGES)]
-Nodes = Annotated[Path, typer.Option(help=_NODES)]
 EdgesIfAny = Annotated[Path | None, typer.Argument(help=_EDGES)]
-NodesIfAny = Annotated[Path | None, typer.Option(help=_NODES)]
-OwnEdges = Annotated[
-    Path | None, typer.Argument(help="CSV of edges of your own graph, with --nodes.")
-]
-OwnNodes = Annotated[Path | None, typer.Option(help="CSV of its nodes.")]
+Nodes = Annotated[Path | None, typer.Option(help=_NODES)]
 Dataset = Annotated[str, typer.Option(help="A citation graph, where no edges are given.")]
 Model = Annotated[
     Path | None, typer.Option(help="A saved model; without one, one is trained first.")
 ]
 EmbeddingOut = Annotated[Path, typer.Option(help=_EMBEDDING)]
 EmbeddingOutIfAny = Annotated[Path | None, typer.Option(help=_EMBEDDING)]
-Directed = Annotated[
-    bool, typer.Option("--directed", help="An edge makes its target attend over its source.")
-]
 Dims = Annotated[str, typer.Option(help="Size of each layer, separated by commas.")]
 Activation = Annotated[str, typer.Option(help="σ of every layer.")]
 Dtype = Annotated[str, typer.Option(help="Precision: float32 or float64.")]

@@ -8,17 +8,20 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.given import embedded_graph
-from graphgate.cli.options import Dataset, Model, OwnEdges, OwnNodes
+from graphgate.cli.options import Dataset, EdgesIfAny, Model, Nodes
 from graphgate.cli.program import PICTURES, app
+from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 
 @app.command(
     rich_help_panel=PICTURES, epilog="Example: graphgate figures --dataset cora --out figures"
 )
+@reads_graph
 def figures(
-    edges: OwnEdges = None,
-    nodes: OwnNodes = None,
+    reading: Reading,
+    edges: EdgesIfAny = None,
+    nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,
     results: Annotated[Path, typer.Option(help="Folder in which `reproduce` kept its runs.")] = (
@@ -38,7 +41,7 @@ def figures(
     from graphgate.figures.gallery import ablation_figures, graph_figures, write_figures
     from graphgate.figures.loss_curve import draw_losses
 
-    name, graph, gate = embedded_graph(dataset, model, edges, nodes)
+    name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
     title = _title(name)
     attention = gate.attend(graph).average
     drawn = graph_figures(title, graph, gate.transform(graph), attention)
@@ -64,9 +67,11 @@ def figures(
 @app.command(
     rich_help_panel=PICTURES, epilog="Example: graphgate explore --dataset citeseer --out page.html"
 )
+@reads_graph
 def explore(
-    edges: OwnEdges = None,
-    nodes: OwnNodes = None,
+    reading: Reading,
+    edges: EdgesIfAny = None,
+    nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,
     out: Annotated[Path | None, typer.Option(help="Where the page goes: an .html file.")] = None,
@@ -87,7 +92,7 @@ def explore(
     from graphgate.explorer.server import PageServer, serve_page
     from graphgate.files import write_bytes
 
-    name, graph, gate = embedded_graph(dataset, model, edges, nodes)
+    name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
     content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=_title(name))
     page = make_page(content)
     if out is not None:

@@ -6,8 +6,12 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from graphgate.graph import Graph
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -22,6 +26,13 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     # Where nobody's terminal sets a width, lines are as long as they need to be.
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(table)
+
+
+def summary(graph: Graph) -> str:
+    """What was read, and how many nodes no edge names."""
+    alone = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
+    nodes = "node has" if alone == 1 else "nodes have"
+    return repr(graph) + (f"; {alone:,} {nodes} no edge" if alone else "")
 
 
 @contextmanager

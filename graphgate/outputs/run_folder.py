@@ -35,7 +35,7 @@ from graphgate.versions import versions
 _FIELDS: Schema = {
     "command": str,
     "settings": dict,
-    "directed": bool,
+    "reading": dict,
     "threads": int,
     "inputs": dict,
     "graph": str,
@@ -62,8 +62,9 @@ class RunRecord:
     """What run.json says.
 
     settings : arguments of `GATE` that give this run again, the seed (random_state) among them.
+    reading : how its files were read, as the command line knows it.
     threads : the sums of other numbers of threads differ in their last bits.
-    inputs : "edges" and "nodes" -> `Input`.
+    inputs : "edges" and, if there were any, "nodes" -> `Input`.
     graph : its `repr`.
     embedding_sha256 : of the numbers, row by row.
     metrics : seconds, peak_memory_mb, epochs, stopped, and the last value of each loss.
@@ -71,7 +72,7 @@ class RunRecord:
 
     command: str
     settings: dict[str, Any]
-    directed: bool
+    reading: dict[str, Any]
     threads: int
     inputs: dict[str, Input]
     graph: str
@@ -99,6 +100,7 @@ def write_run(
     graph: Graph,
     *,
     inputs: Mapping[str, Path],
+    reading: Mapping[str, Any],
     command: str,
     threads: int,
     seconds: float,
@@ -119,7 +121,7 @@ def write_run(
     record = RunRecord(
         command=command,
         settings=settings,
-        directed=graph.directed,
+        reading=dict(reading),
         threads=threads,
         inputs={
             name: Input(os.path.relpath(path, target), file_sha256(path))
