@@ -84,7 +84,7 @@ class Encoding:
         pairs = [(rule, rule.translated(column)) for rule, column in pairs]
         n, f = len(attributes), len(self.feature_names)
         entries = sum(rule.most_entries(column) for rule, column in pairs)
-        if entries < SPARSE_BELOW * n * f:
+        if entries / max(n * f, 1) < SPARSE_BELOW:
             return _sparse(pairs, (n, f), entries)
         return _dense(pairs, (n, f))
 

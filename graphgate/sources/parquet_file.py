@@ -36,6 +36,7 @@ class ParquetFile(Table):
             some = list(names[start : start + _TOGETHER])
             with self._explained():
                 table = self._file.read(columns=some)
+                _check_text(table)
             for name in some:
                 yield name, table.column(name)
 
@@ -46,6 +47,14 @@ class ParquetFile(Table):
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or first_line(error)
             raise InputError(f"{self.path} cannot be read as Parquet: {reason}") from None
+
+
+def _check_text(table: pa.Table) -> None:
+    """Nobody else looks whether text is UTF-8 before it is needed."""
+    for column in table.columns:
+        kind = column.type
+        if not (pa.types.is_primitive(kind) or pa.types.is_null(kind)):
+            column.validate(full=True)
