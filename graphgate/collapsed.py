@@ -23,7 +23,7 @@ from torch import Tensor
 from graphgate.attention import coefficients, constant_coefficients
 from graphgate.features import FeatureMatrix
 from graphgate.losses import Loss, LossParts
-from graphgate.model import Architecture, Encoding, GATEModel
+from graphgate.model import Architecture, Encoded, GATEModel
 from graphgate.sparse import Neighborhoods, attention_product
 
 
@@ -67,7 +67,7 @@ class FoldedEncoder(NamedTuple):
 
     def encode(
         self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
-    ) -> Encoding:
+    ) -> Encoded:
         """The same encoding as `GATEModel.encode`, to rounding."""
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
@@ -75,7 +75,7 @@ class FoldedEncoder(NamedTuple):
         h = times(self.b)  # (N, D)
         for alpha in attention:
             h = attention_product(pattern, alpha, h)
-        return Encoding(h, attention)
+        return Encoded(h, attention)
 
 
 def fold(model: GATEModel) -> FoldedEncoder:
@@ -101,7 +101,7 @@ def loss_parts(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss:
     return loss.total(loss.feature_from_squares(squares, resolution), structure)
 
 
-def _through_decoder(model: GATEModel, encoding: Encoding, pattern: Neighborhoods) -> Tensor:
+def _through_decoder(model: GATEModel, encoding: Encoded, pattern: Neighborhoods) -> Tensor:
     """Q = Ĉ(1)…Ĉ(L) H, with own decoder attention where the model has it."""
     q = encoding.h
     if not model.architecture.has_own_decoder_attention:

@@ -22,7 +22,7 @@ from graphgate.errors import DivergenceError, InputError
 from graphgate.features import FeatureMatrix
 from graphgate.graph import Graph
 from graphgate.losses import Loss
-from graphgate.model import Architecture, Encoding, GATEModel
+from graphgate.model import Architecture, Encoded, GATEModel
 from graphgate.model_file import SavedModel, load_model, save_model
 from graphgate.objective import training_objective
 from graphgate.presets import find_preset
@@ -292,7 +292,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return {"device": weight.device, "dtype": weight.dtype}
 
     @torch.no_grad()
-    def _encode(self, graph: Graph) -> Encoding:
+    def _encode(self, graph: Graph) -> Encoded:
         """X is not made dense by rule here: one product with it does not pay for that."""
         x = FeatureMatrix(graph.x, **self._where())
         pattern = Neighborhoods(graph, **self._where())
@@ -305,7 +305,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return encoding
 
     @torch.no_grad()
-    def _attention(self, encoding: Encoding, graph: Graph) -> Attention:
+    def _attention(self, encoding: Encoded, graph: Graph) -> Attention:
         pattern = Neighborhoods(graph, **self._where())
         encoder = tuple(pattern.to_scipy(alpha) for alpha in encoding.attention)
         if not self.model_.architecture.has_own_decoder_attention:

@@ -281,7 +281,7 @@ class Graph:
         kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
         adjacency = sp.csr_array(kept, shape=(n, n))
         adjacency.sort_indices()
-        return self._with(adjacency=adjacency)
+        return self._with(adjacency=adjacency)._restructured()
 
     def neighborhood(self, nodes: Any, hops: int) -> Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""

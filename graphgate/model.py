@@ -63,7 +63,7 @@ class Architecture:
         return self.attention == "softmax" and not self.shared_attention
 
 
-class Encoding(NamedTuple):
+class Encoded(NamedTuple):
     """`h` (N, D) and the attention of each encoder layer, (E,) each, first layer first."""
 
     h: Tensor
@@ -142,7 +142,7 @@ class GATEModel(nn.Module):
 
     def encode(
         self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
-    ) -> Encoding:
+    ) -> Encoded:
         """h(k)_i = Σ_j α(k)_ij σ(W(k) h(k-1)_j); `by_blocks` as in `product_by_blocks`."""
         activation = ACTIVATIONS[self.architecture.activation]
         product = product_by_blocks if by_blocks else torch.matmul
@@ -156,7 +156,7 @@ class GATEModel(nn.Module):
             m = activation(m)  # (N, d(k))
             attention.append(self._encoder_attention(k, m, pattern, product))
             h = attention_product(pattern, attention[k], m)  # (N, d(k))
-        return Encoding(h, attention)
+        return Encoded(h, attention)
 
     def _encoder_attention(
         self,
@@ -170,7 +170,7 @@ class GATEModel(nn.Module):
         vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
         return coefficients(pattern, *product(m, vectors).unbind(1))
 
-    def decode(self, encoding: Encoding, pattern: Neighborhoods) -> Decoding:
+    def decode(self, encoding: Encoded, pattern: Neighborhoods) -> Decoding:
         """ĥ(k-1)_i = Σ_j α̂(k)_ij σ(Ŵ(k) ĥ(k)_j), from ĥ(L) = h down to x̂ = ĥ(0)."""
         activation = ACTIVATIONS[self.architecture.activation]
         attention = list(encoding.attention)

@@ -1,4 +1,4 @@
-"""Where the original Planetoid files are, and a tiny imitation of them."""
+"""Commands in this process; where the original Planetoid files are, and an imitation of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import struct
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 import torch
 from hypothesis import settings
 
+from graphgate import cli
 from graphgate.sources import planetoid as planetoid_files
 
 # A busy machine is slow, not wrong.
@@ -30,6 +32,20 @@ OLD_NAMES = {
     "csr_matrix": ("scipy.sparse.csr", "csr_matrix"),
     "list": ("__builtin__", "list"),
 }
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Runs a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
 
 
 @pytest.fixture(scope="session")

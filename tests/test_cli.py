@@ -43,20 +43,6 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Runs a command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
-
-
-@pytest.fixture
 def refused(run, folder):
     """Runs a command that must fail: one line, exit code 2, and every file as it was before."""
 
@@ -101,7 +87,8 @@ def test_embed_then_transform_gives_the_same_bytes(run, folder):
         *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv"),
         *("--out", "again.parquet"),
     )
-    assert (code, out, err) == (0, "wrote 5 vectors of 2 to again.parquet\n", "")
+    assert (code, out) == (0, "wrote 5 vectors of 2 to again.parquet\n")
+    assert err == "Graph(5 nodes, 5 undirected edges, 3 dense features)\n"
     assert (folder / "again.parquet").read_bytes() == (folder / "out.parquet").read_bytes()
     assert sorted(os.listdir()) == [
         *("again.parquet", "edges.csv", "m.safetensors", "nodes.csv", "out.parquet"),
@@ -324,7 +311,7 @@ def test_a_model_of_other_features(refused, model):
     assert "lack the column 'q' (number)" in refused(*transform_options())
     Path("nodes.csv").write_text("id,p,q,r\na,x,1,1\n")
     Path("edges.csv").write_text("source,target\n")
-    assert "'p' was learned as number, but is category here" in refused(*transform_options())
+    assert "column 'p': 'x' is not a number" in refused(*transform_options())
 
 
 @pytest.mark.parametrize(
@@ -614,11 +601,12 @@ def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, 
 def test_a_page_needs_a_place(refused):
     assert "say where the page goes" in refused("explore")
     assert "must end in .html" in refused("explore", "--out", "page.txt")
-    assert "needs both: EDGES and --nodes" in refused("explore", "edges.csv", "--out", "p.html")
+    given = ("explore", "--nodes", "nodes.csv", "--out", "p.html")
+    assert "there are nodes (nodes.csv) but no edges" in refused(*given)
 
 
 def test_figures_of_half_a_graph(refused):
-    assert "needs both: EDGES and --nodes" in refused("figures", "edges.csv")
+    assert "nodes (nodes.csv) but no edges" in refused("figures", "--nodes", "nodes.csv")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from graphgate import cli
 from graphgate.answers.links import link_quality, split_links
 from graphgate.capacity import seconds, verdict
 from graphgate.embedder import GATE
@@ -36,18 +34,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     pairs = [f"n{u},n{v}" for u in range(30) for v in range(u) if (u * v) % 4 == 1 or v == u - 1]
     Path("edges.csv").write_text("\n".join(["source,target", *pairs]) + "\n")
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture
@@ -218,7 +204,7 @@ def test_links_of_a_graph_of_one_s_own(run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["edges.csv"], "needs both: EDGES and --nodes"),
+        (["--nodes", "nodes.csv"], "nodes (nodes.csv) but no edges"),
         (["--dataset", "ogbn"], "there is no dataset 'ogbn'"),
         (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "that of the test above 0"),
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
@@ -271,7 +257,6 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
         ([*COUNTS, "--edges-count", "99999999"], "300 nodes cannot have"),
         ([*COUNTS, "--activation", "step"], "unknown activation 'step'"),
         ([*COUNTS, "--dtype", "float8"], "dtype must be one of"),
-        (["edges.csv"], "needs both"),
     ],
 )
 def test_wrong_arguments_of_estimate(refused, arguments, words):

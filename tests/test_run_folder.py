@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 import torch
 
-from graphgate import GATE, cli, read_graph
+from graphgate import GATE, read_graph
 from graphgate.errors import InputError
 from graphgate.outputs.embedding import read_embedding
 from graphgate.outputs.run_folder import read_run, write_run
@@ -30,18 +30,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     (tmp_path / "nodes.csv").write_text(NODES)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture
@@ -169,6 +157,7 @@ def test_an_interrupted_run_can_be_had_again(run, folder):
     write_run(
         *("r", gate, graph),
         inputs=inputs,
+        reading={},
         command="",
         threads=torch.get_num_threads(),
         seconds=1.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from graphgate.errors import InputError
 from graphgate.sources.table import StrPath, Table, check_file, check_names, first_line
 
 ENDINGS = (".parquet", ".pq")
+_INDEX = re.compile(r"__index_level_\d+__")
 _TOGETHER = 8  # columns that are read at once: two threads are busy, and little memory is taken
 
 
@@ -23,7 +25,9 @@ class ParquetFile(Table):
         self.path, self.what = path, str(path)
         with self._explained():
             self._file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
-            self.names = check_names(self.what, self._file.schema_arrow.names)
+            names = check_names(self.what, self._file.schema_arrow.names)
+        # An index of pandas that has no name is a row number, not a column.
+        self.names = [name for name in names if not _INDEX.fullmatch(name)]
 
     @classmethod
     def open(cls, path: StrPath) -> ParquetFile:

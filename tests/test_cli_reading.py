@@ -1,0 +1,189 @@
+"""From the files that people have to an embedding, and back to the same vectors."""
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from graphgate import GATE, read_embedding, read_graph
+from graphgate.evaluation.protocol import embed
+
+PEOPLE = pd.DataFrame(
+    {
+        "who": [f"p{at}" for at in range(12)],
+        "age": [20.0, None, *range(30, 40)],
+        "town": ["Ulm", "Bern", "Ulm", None] * 3,
+        "vip": [True, False] * 6,
+        "about": ["reads books", "writes", "reads letters", ""] * 3,
+        "passport": [f"X{at}" for at in range(12)],
+        "team": ["a", "b", "c"] * 4,
+    }
+)
+TIES = pd.DataFrame(
+    {
+        "from": [f"p{at}" for at in range(12)] + ["p1", "stranger"],
+        "to": [f"p{(at + 1) % 12}" for at in range(12)] + ["p7", "p3"],
+        "since": range(14),
+    }
+)
+COLUMNS = ["--source", "from", "--target", "to", "--id", "who", "--label", "team"]
+CHOSEN = [*COLUMNS, "--words", "about", "--drop", "passport"]
+SETTINGS = ["--dims", "6,3", "--epochs", "20", "--learning-rate", "0.01", "--seed", "1"]
+NAMES = {"source": "from", "target": "to", "id": "who", "label": "team"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("people.csv", index=False)
+    TIES.to_csv("ties.csv.gz", index=False)
+    PEOPLE.to_parquet("people.parquet")
+    TIES.to_parquet("ties.parquet")
+    return tmp_path
+
+
+def vectors(path: str) -> np.ndarray:
+    return read_embedding(path).embedding
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes"), [("ties.csv.gz", "people.csv"), ("ties.parquet", "people.parquet")]
+)
+def test_from_tables_to_vectors_and_a_page_by_one_command(run, edges, nodes):
+    code, out, err = run(
+        *("embed", edges, "--nodes", nodes, *CHOSEN, *SETTINGS),
+        *("--out", "z.parquet", "--page", "page.html"),
+    )
+    assert code == 0, err
+    assert "note: " in err
+    assert "stranger" in err  # an edge to somebody whom the nodes lack is told of
+    assert "ignored: since" in err  # and so is a column that nobody asked for
+    found = read_embedding("z.parquet")
+    assert found.ids.tolist() == PEOPLE.who.tolist()
+    assert found.labels == PEOPLE.team.tolist()
+    assert found.embedding.shape == (12, 3)
+    assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
+    assert "page.html" in out
+
+
+def test_a_table_with_a_column_that_is_no_category_is_refused(run):
+    code, _, err = run("embed", "ties.csv.gz", "--nodes", "people.csv", *COLUMNS, "--out", "z.csv")
+    assert code == 0, err  # twelve values are few
+    PEOPLE.loc[PEOPLE.index.repeat(3)].assign(
+        who=[f"q{at}" for at in range(36)], passport=[f"Y{at}" for at in range(36)]
+    ).to_csv("many.csv", index=False)
+    code, _, err = run("embed", "ties.csv.gz", "--nodes", "many.csv", *COLUMNS, "--out", "y.csv")
+    assert code == 2
+    assert "'passport'" in err
+    assert not Path("y.csv").exists()
+
+
+@pytest.mark.parametrize("rule", ["add", "refuse"])
+def test_what_happens_to_unknown_nodes_is_told(run, rule):
+    code, _, err = run(
+        *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS),
+        *("--unknown-nodes", rule, "--out", "z.parquet"),
+    )
+    assert "stranger" in err
+    assert code == (0 if rule == "add" else 2)
+    if rule == "add":
+        assert read_embedding("z.parquet").ids.tolist() == [*PEOPLE.who, "stranger"]
+
+
+def test_a_saved_model_gives_the_same_bytes_whatever_the_order_of_columns(run):
+    code, _, err = run(
+        *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS),
+        *("--out", "z.npy", "--model", "m.safetensors"),
+    )
+    assert code == 0, err
+    PEOPLE[PEOPLE.columns[::-1]].to_csv("turned.csv", index=False)
+    for nodes in ("people.csv", "turned.csv", "people.parquet"):
+        code, _, err = run(
+            *("transform", "m.safetensors", "ties.csv.gz", "--nodes", nodes, *COLUMNS),
+            *("--out", "again.npy"),
+        )
+        assert code == 0, err
+        assert "passport" in err  # a column more than the model knows is told of
+        assert np.load("again.npy").tobytes() == np.load("z.npy").tobytes()
+    PEOPLE.drop(columns="age").to_csv("less.csv", index=False)
+    code, _, err = run(
+        *("transform", "m.safetensors", "ties.csv.gz", "--nodes", "less.csv", *COLUMNS),
+        *("--out", "less.npy"),
+    )
+    assert code == 2
+    assert "'age'" in err.splitlines()[-1]
+
+
+def test_unseen_nodes_are_embedded_as_the_inductive_evaluation_does(run):
+    """Trained on a part, applied to the whole, through files and through the protocol."""
+    TIES.drop(columns="since").iloc[:-1].to_parquet("ties.parquet")
+    whole = read_graph(
+        *("ties.parquet", "people.parquet"), **NAMES, drop=["passport"], words=["about"]
+    )
+    unseen = np.isin(whole.ids, ["p2", "p5", "p9"])
+    whole = whole.with_splits({"test": unseen})
+    settings = {"dims": (6, 3), "epochs": 20, "learning_rate": 0.01, "random_state": 1}
+    expected = embed(GATE(**settings), whole, "inductive", ("test",))
+    PEOPLE[~unseen].to_parquet("seen.parquet")
+    seen = TIES[TIES["from"].isin(PEOPLE.who[~unseen]) & TIES["to"].isin(PEOPLE.who[~unseen])]
+    seen.to_parquet("seen_ties.parquet")  # both with the index that pandas keeps of a part
+    run(
+        *("embed", "seen_ties.parquet", "--nodes", "seen.parquet", *CHOSEN, *SETTINGS),
+        *("--out", "seen.npy", "--model", "m.safetensors"),
+    )
+    code, _, err = run(
+        *("transform", "m.safetensors", "ties.parquet", "--nodes", "people.parquet", *CHOSEN),
+        *("--out", "all.npy"),
+    )
+    assert code == 0, err
+    assert np.load("all.npy").tobytes() == expected.tobytes()
+
+
+def test_edges_alone_are_enough(run):
+    graph = nx.karate_club_graph()
+    nx.write_graphml(graph, "karate.graphml")
+    pd.DataFrame(graph.edges, columns=["source", "target"]).to_csv("edges.csv", index=False)
+    code, _, err = run(
+        "embed", "edges.csv", *SETTINGS, "--out", "z.csv", "--model", "m.safetensors"
+    )
+    assert code == 0, err
+    assert "structural features" in err
+    code, _, err = run("transform", "m.safetensors", "edges.csv", "--out", "again.csv")
+    assert code == 0, err
+    assert Path("z.csv").read_bytes() == Path("again.csv").read_bytes()
+    code, _, err = run(
+        "embed", "karate.graphml", *SETTINGS, "--label", "club", "--out", "k.parquet"
+    )
+    assert code == 0, err
+    assert set(read_embedding("k.parquet").labels) == {"Mr. Hi", "Officer"}
+
+
+def test_a_repeated_run_reads_its_files_as_it_did(run):
+    code, _, err = run(
+        *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS, "--run", "kept")
+    )
+    assert code == 0, err
+    told = json.loads(Path("kept/run.json").read_text("utf-8"))["reading"]
+    assert told["words"] == ["about"]
+    assert told["id"] == "who"
+    code, out, err = run("embed", "--repeat", "kept", "--out", "z.npy")
+    assert code == 0, err
+    assert "embedding: the same bytes as the run's" in out
+    assert vectors("kept/embedding.parquet").tobytes() == np.load("z.npy").tobytes()
+    record = json.loads(Path("kept/run.json").read_text("utf-8"))
+    Path("kept/run.json").write_text(json.dumps(record | {"reading": {"speed": 1}}))
+    code, _, err = run("embed", "--repeat", "kept", "--out", "y.npy")
+    assert code == 2
+    assert "options of reading" in err
+
+
+@pytest.mark.parametrize("command", ["links", "estimate", "explore", "figures"])
+def test_every_command_that_reads_a_graph_takes_the_same_options(run, command):
+    more = {"explore": ["--out", "p.html"]}.get(command, [])
+    given = ("ties.csv.gz", "--nodes", "people.csv", *COLUMNS, "--drop", "wrong")
+    code, _, err = run(command, *given, *more)
+    assert code == 2
+    assert "no column 'wrong'" in err
