@@ -112,6 +112,38 @@ def test_it_draws_the_nodes_in_their_colors(seen):
     assert seen.tab.inner_text("#counts") == "6 nodes, 4 edges"
 
 
+def test_a_sketch_stands_where_the_map_will_be_drawn(browser, page_file):
+    context = browser.new_context(viewport={"width": 1000, "height": 700})
+    tab = context.new_page()
+    # Frames wait until they are let go, so that the library is not there yet.
+    tab.add_init_script(
+        "const later = window.requestAnimationFrame.bind(window); const held = [];"
+        "window.requestAnimationFrame = (each) => held.push(each);"
+        "window.go = () => { window.requestAnimationFrame = later; held.forEach(later); };"
+    )
+    tab.goto(page_file.as_uri())
+    assert tab.evaluate("map") is None
+    tab.click("#zoom-in")  # too early, and no error
+    before = tab.evaluate(
+        "(() => { const paper = document.querySelector('#map .sketch').getContext('2d');"
+        " const at = [0, 1, 2, 3, 4, 5].map((node) => {"
+        "  const scale = firstScale(document.getElementById('map'));"
+        "  const x = document.getElementById('map').clientWidth / 2"
+        "   + (points[2 * node] - SIDE / 2) * scale;"
+        "  const y = document.getElementById('map').clientHeight / 2"
+        "   - (points[2 * node + 1] - SIDE / 2) * scale; return [x, y]; });"
+        " return at.map(([x, y]) => [x, y, ...paper.getImageData(x, y, 1, 1).data]); })()"
+    )
+    tab.evaluate("go()")
+    while not tab.evaluate("Boolean(map && map.frames > 0)"):
+        tab.wait_for_timeout(30)
+    for node, (x, y, *color) in enumerate(before):
+        assert tab.evaluate(f"map.toPixels({node})") == pytest.approx([x, y], abs=0.5)
+        assert color[:3] == pytest.approx(tab.evaluate(f"colorOf({node})"), abs=12)
+    assert tab.locator("#map .sketch").count() == 0
+    context.close()
+
+
 def test_searching_flies_to_a_node(seen):
     seen.tab.fill("#search", "FO")
     assert seen.tab.locator("#matches li").all_inner_texts() == ["four"]
@@ -264,7 +296,9 @@ def test_without_webgl_it_says_so_and_lists_still_work(browser, page_file):
         " return kind.startsWith('webgl') ? null : get.call(this, kind, ...more); };"
     )
     tab.goto(page_file.as_uri())
+    tab.locator("#message").wait_for(state="visible")
     assert "no WebGL" in tab.inner_text("#message")
+    assert tab.locator("#map .sketch").count() == 1  # a picture, if only a still one
     tab.fill("#search", "zero")
     tab.keyboard.press("Enter")
     assert tab.locator("#neighbors button").count() == 2

@@ -121,10 +121,10 @@ function rendererName() {
  * very many nodes), the picture itself is moved, and drawn again when it rests or has gone far.
  */
 class NodeMap {
-  /** `onMove` is called when what stands where has changed. */
-  constructor(parent, renderer, onMove) {
+  /** `onMove` is called when what stands where has changed, `onFirst` when it is drawn at last. */
+  constructor(parent, renderer, { onMove, onFirst }) {
     this.parent = parent;
-    this.onMove = onMove;
+    Object.assign(this, { onMove, onFirst });
     this.dots = { positions: points, colors: new Uint8Array(4 * N) };
     this.lines = { positions: new Float32Array(4), colors: new Uint8Array(8), count: 0 };
     this.focus = { lines: [], dots: [], on: false };
@@ -151,8 +151,7 @@ class NodeMap {
 
   /** The view that shows every node. */
   wholeView() {
-    const { clientWidth, clientHeight } = this.parent;
-    const zoom = Math.log2((0.94 * Math.min(clientWidth, clientHeight)) / SIDE);
+    const zoom = Math.log2(firstScale(this.parent));
     return { target: [SIDE / 2, SIDE / 2, 0], zoom, whole: true };
   }
 
@@ -194,7 +193,7 @@ class NodeMap {
   }
 
   rendered() {
-    this.frames++;
+    if (this.frames++ === 0) this.onFirst();
     this.drawn = this.asked;
     this.slide();
   }
@@ -217,8 +216,7 @@ class NodeMap {
 
   dotSize() {
     const grown = 2 ** (0.35 * this.doublings());
-    const first = Math.max(2.5, Math.min(7, 420 / Math.sqrt(N)));
-    return Math.max(1.5, Math.min(14, first * grown));
+    return Math.max(1.5, Math.min(14, firstDotSize() * grown));
   }
 
   draw() {

@@ -20,7 +20,7 @@ from graphgate.explorer.content import PageContent
 from graphgate.figures.node_map import COLORS, UNLABELLED
 from graphgate.files import write_bytes
 
-SCRIPTS = ("data.js", "map.js", "panel.js")
+SCRIPTS = ("data.js", "sketch.js", "panel.js")
 MOST_DRAWN_EDGES = 200_000
 STEPS = 65_535  # positions, attention and cosines are sent as whole numbers up to this
 
@@ -35,17 +35,21 @@ def write_page(path: Path | str, content: PageContent) -> int:
 def make_page(content: PageContent) -> bytes:
     """The page, UTF-8."""
     style = _own_file("explorer.css")
-    scripts = [_library(), *map(_own_file, SCRIPTS)]
+    scripts = [*map(_own_file, SCRIPTS)]
+    later = [_library(), _own_file("map.js")]  # a second of work, so after the first picture
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src {_digest(style)}; script-src {' '.join(map(_digest, scripts))}"
+        f"style-src {_digest(style)}; script-src {' '.join(map(_digest, [*later, *scripts]))}"
     )
     parts = {
         "policy": policy,
         "title": html.escape(content.title),
         "style": f"<style>{style}</style>",
         "data": _data(content),
-        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+        "scripts": "\n".join(
+            [f"<script>{script}</script>" for script in scripts]
+            + [f'<script type="text/plain" class="later">{script}</script>' for script in later]
+        ),
     }
     # One pass: what is put in is never looked through for more places.
     page = re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _own_file("explorer.html"))

@@ -16,7 +16,8 @@ const state = {
   hovered: -1,
   edgesShown: 0,
 };
-let map = null; // null where there is no WebGL
+let map = null; // null until deck.gl is there, and where there is no WebGL
+let sketch = null; // what stands for it until then
 
 const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
@@ -89,7 +90,7 @@ function paintNodes() {
     colors.set(colorOf(node), 4 * node);
     colors[4 * node + 3] = 235;
   }
-  map?.setColors(colors);
+  (map ?? sketch).setColors(colors);
 }
 
 /** The edges over the threshold between visible nodes, strongest first; the more, the fainter. */
@@ -114,7 +115,7 @@ function paintEdges() {
     }
   });
   state.edgesShown = drawn.length;
-  map?.setLines(positions, colors);
+  (map ?? sketch).setLines(positions, colors);
   $("edge-count").textContent =
     `${drawn.length.toLocaleString("en")} of ${about.edges.toLocaleString("en")} shown`;
   $("edge-note").hidden = chosen.length === drawn.length;
@@ -485,9 +486,9 @@ function watchControls() {
   $("threshold").addEventListener("input", setThreshold);
   $("show-edges").addEventListener("change", paintEdges);
   $("clear").addEventListener("click", () => select(-1));
-  $("zoom-in").addEventListener("click", () => map.zoomBy(0.7));
-  $("zoom-out").addEventListener("click", () => map.zoomBy(-0.7));
-  $("zoom-all").addEventListener("click", () => map.showAll());
+  $("zoom-in").addEventListener("click", () => map?.zoomBy(0.7));
+  $("zoom-out").addEventListener("click", () => map?.zoomBy(-0.7));
+  $("zoom-all").addEventListener("click", () => map?.showAll());
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     hover(-1);
@@ -503,32 +504,41 @@ function watchControls() {
   });
 }
 
+/** The library and what draws with it, in the page as text: run after the sketch is seen. */
 function startMap() {
+  for (const text of document.querySelectorAll("script.later")) {
+    const script = document.createElement("script");
+    script.textContent = text.textContent;
+    text.replaceWith(script);
+  }
   const renderer = rendererName();
   if (renderer === null) {
     $("message").textContent =
-      "This browser has no WebGL 2, so the map cannot be drawn. Search and lists still work.";
+      "This browser has no WebGL 2, so the map cannot be moved. Search and lists still work.";
     $("message").hidden = false;
     $("zoom").hidden = true;
     return;
   }
-  map = new NodeMap($("map"), renderer, () => hover(-1));
+  map = new NodeMap($("map"), renderer, { onMove: () => hover(-1), onFirst: () => sketch.remove() });
   watchPointers($("map"));
   watchKeys($("map"));
+  repaint();
 }
 
 function start() {
   $("title").textContent = about.title;
   $("counts").textContent = `${count(N, "node")}, ${count(about.edges, "edge")}`;
   $("layout").textContent = `Positions: ${about.layout}. Edges: attention, mean of both directions.`;
+  sketch = new Sketch($("map"));
   fillColumns();
-  startMap();
   watchControls();
   watchSearch();
   const first = columns.findIndex((column) => column.kind !== "text");
   $("color-by").value = first;
   colorBy(columns[first] ?? null);
   setThreshold();
+  // After the rest of the page is there, and what is drawn is on the screen.
+  document.addEventListener("DOMContentLoaded", () => requestAnimationFrame(() => setTimeout(startMap)));
 }
 
 start();

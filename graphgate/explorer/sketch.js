@@ -1,0 +1,69 @@
+"use strict";
+// The map until deck.gl is there, about a second later: the same picture on a plain canvas.
+
+const MOST_SKETCHED = 20000; // lines; more take longer than they are seen
+
+/** The size of a dot where every node is in sight, in pixels. */
+const firstDotSize = () => Math.max(2.5, Math.min(7, 420 / Math.sqrt(N)));
+
+/** Pixels a unit of the map where every node is in sight. */
+const firstScale = ({ clientWidth, clientHeight }) => (0.94 * Math.min(clientWidth, clientHeight)) / SIDE;
+
+class Sketch {
+  constructor(parent) {
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = "sketch";
+    parent.append(this.canvas);
+    this.dots = this.lines = null;
+  }
+
+  setColors(colors) {
+    this.dots = colors;
+    this.draw();
+  }
+
+  setLines(positions, colors) {
+    this.lines = { positions, colors };
+    this.draw();
+  }
+
+  setFocus() {} // nothing stands out yet
+
+  draw() {
+    if (!this.dots || !this.lines) return;
+    const { parentElement: parent } = this.canvas;
+    const [width, height, scale] = [parent.clientWidth, parent.clientHeight, firstScale(parent)];
+    Object.assign(this.canvas, { width, height });
+    const paper = this.canvas.getContext("2d");
+    const across = (x) => width / 2 + (x - SIDE / 2) * scale;
+    const down = (y) => height / 2 - (y - SIDE / 2) * scale;
+    const { positions, colors } = this.lines;
+    for (let at = 0; at < Math.min(positions.length / 4, MOST_SKETCHED); at++) {
+      paper.strokeStyle = this.ink(colors, 2 * at);
+      paper.beginPath();
+      paper.moveTo(across(positions[4 * at]), down(positions[4 * at + 1]));
+      paper.lineTo(across(positions[4 * at + 2]), down(positions[4 * at + 3]));
+      paper.stroke();
+    }
+    const size = firstDotSize();
+    for (let node = 0; node < N; node++) {
+      paper.fillStyle = this.ink(this.dots, node);
+      const [x, y] = [across(points[2 * node]), down(points[2 * node + 1])];
+      if (size < 4) paper.fillRect(x - size / 2, y - size / 2, size, size);
+      else {
+        paper.beginPath();
+        paper.arc(x, y, size / 2, 0, 2 * Math.PI);
+        paper.fill();
+      }
+    }
+  }
+
+  ink(colors, at) {
+    const [red, green, blue, alpha] = colors.subarray(4 * at, 4 * at + 4);
+    return `rgb(${red} ${green} ${blue} / ${alpha / 255})`;
+  }
+
+  remove() {
+    this.canvas.remove();
+  }
+}
