@@ -35,6 +35,7 @@ results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where not
 	$(BIN)/graphgate reproduce inductive
 	$(BIN)/graphgate reproduce formulations
 	$(BIN)/graphgate reproduce ablation
+	$(BIN)/graphgate reproduce edges
 	$(BIN)/graphgate reproduce clustering
 	$(BIN)/graphgate reproduce links
 	$(MAKE) docs

@@ -18,7 +18,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
-    names = ("epoch", "growth", "layouts", "commands", "explorer")
+    names = ("epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer")
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
@@ -34,6 +34,10 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["growth"] = growth_table(found["growth"])
     if "layouts" in found:
         made["layouts"] = layouts_table(found["layouts"])
+    if "reading" in found:
+        made["reading"] = reading_table(found["reading"])
+    if "estimate" in found:
+        made["estimate"] = estimate_table(found["estimate"])
     if "commands" in found:
         made["commands"] = commands_table(found["commands"])
     if "explorer" in found:
@@ -123,6 +127,36 @@ def layouts_table(layouts: Mapping[str, Any]) -> str:
 
 def _layout(processes: int, threads: int) -> str:
     return f"{processes} × {threads} thread{'s' if threads > 1 else ''}"
+
+
+def reading_table(reading: Mapping[str, Any]) -> str:
+    """Time and memory of reading a large graph, against an epoch and against the data."""
+    epoch, peak, data = (
+        reading["epoch_seconds"]["median"],
+        reading["peak_memory_mb"],
+        reading["data_mb"],
+    )
+    title = (
+        f"{reading['nodes']:,} nodes, {reading['edges']:,} edges, {reading['columns']} attributes"
+    )
+    rows = [
+        ["seconds", number(reading["seconds"]), f"{reading['seconds'] / epoch:.2f} epochs"],
+        ["peak memory, MiB", f"{peak:,.0f}", f"{peak / data:.2f} times the data"],
+    ]
+    return markdown([title, "read, checked, encoded", "that is"], rows)
+
+
+def estimate_table(estimate: Mapping[str, Any]) -> str:
+    """What was told of every run and what it then took."""
+    rows = []
+    for run in estimate["runs"]:
+        cells = [f"{run['nodes']:,}", run["case"]]
+        for what in ("peak_memory_mb", "seconds"):
+            told, seen = run[what]["estimated"], run[what]["measured"]
+            cells += [number(told), number(seen), f"{told / seen - 1:+.0%}"]
+        rows.append(cells)
+    heads = ["nodes", "case", "peak, MiB: told", "measured", "off by"]
+    return markdown([*heads, f"s of {estimate['epochs']} epochs: told", "measured", "off by"], rows)
 
 
 def commands_table(commands: Mapping[str, Any]) -> str:

@@ -2,9 +2,10 @@
 
 Four numbers tell the role of a node: the logarithm of its degree, the mean of that over its
 neighbours, its clustering coefficient and its core number. They alone could not tell apart two
-parts of a graph that look alike; so every node also has a signature of 64 signs, the bits of a hash
-of its id: a random projection of one column a node, which any node has, seen before or not.
-Direction and weight of edges play no part.
+parts of a graph that look alike. So every node has a signature of 128 signs, the bits of a hash of
+its id (a random projection of one column a node), and its position in the graph is the mean
+signature of those whom a random walk of 16 steps from it ends at: near for nodes of one densely
+connected part. Direction and weight of edges play no part.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import scipy.sparse as sp
 
 from graphgate.attributes import Attributes, Column
 
-SIGNATURE = 64
+SIGNATURE = 128
+STEPS = 16  # of a walk; with 4 and 8, embeddings of citation graphs were worse, with 32 no better
+_NOISE = 1e-5  # lengths that rounding makes
 _WEDGES = 1 << 22  # paths of two edges that are looked at together
 
 
@@ -32,7 +35,7 @@ def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attribute
         "clustering": 2 * triangles(pattern) / np.maximum(degree * (degree - 1.0), 1),
         "core number": core_numbers(pattern),
     }
-    columns |= {f"signature {at}": bits for at, bits in enumerate(signatures(ids).T)}
+    columns |= {f"position {at}": values for at, values in enumerate(positions(pattern, ids).T)}
     return Attributes(
         {name: Column("number", values.astype(np.float32)) for name, values in columns.items()}
     )
@@ -93,15 +96,33 @@ def core_numbers(pattern: sp.csr_array) -> np.ndarray:
     return core
 
 
+def positions(pattern: sp.csr_array, ids: np.ndarray) -> np.ndarray:
+    """(N, 128), rows of length 1: the mean signature at the end of a lazy random walk.
+
+    The mean over all nodes, which long walks tend to, is taken out.
+    """
+    n = pattern.shape[0]
+    stay = sp.eye_array(n, dtype=np.float32, format="csr")
+    walk = pattern.astype(np.float32) + stay
+    walk = (sp.diags_array(1 / walk.sum(axis=1)) @ walk).astype(np.float32).tocsr()
+    found = signatures(ids)
+    for _ in range(STEPS):
+        found = walk @ found
+    found -= found.mean(axis=0)
+    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _NOISE)
+    return found
+
+
 def signatures(ids: np.ndarray) -> np.ndarray:
-    """(N, 64) of -1 and 1, the bits of a hash of each id; the same in every process."""
+    """(N, 128) of -1 and 1, the bits of a hash of each id; the same in every process."""
     if ids.dtype == np.int64:
-        hashes = _mixed(ids.astype(np.uint64))
+        numbers = ids.astype(np.uint64)
+        hashes = np.stack([_mixed(numbers), _mixed(~numbers)], axis=1)
     else:
-        digests = [hashlib.blake2b(repr(i).encode(), digest_size=8).digest() for i in ids.tolist()]
-        hashes = np.frombuffer(b"".join(digests), dtype="<u8")
-    bits = (hashes[:, None] >> np.arange(SIGNATURE, dtype=np.uint64)) & np.uint64(1)
-    return bits.astype(np.float32) * 2 - 1
+        digests = [hashlib.blake2b(repr(i).encode(), digest_size=16).digest() for i in ids.tolist()]
+        hashes = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+    bits = (hashes[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    return bits.reshape(-1, SIGNATURE).astype(np.float32) * 2 - 1
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:

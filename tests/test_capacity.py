@@ -127,26 +127,20 @@ def test_the_graph_that_is_measured_is_like_the_one_asked_for(directed, density)
     assert made.entries == pytest.approx(size.entries, rel=0.1)
 
 
-def test_time_of_a_large_graph_grows_as_that_of_smaller_ones(monkeypatch):
+@pytest.mark.parametrize(("width", "measured_nodes"), [(4, 250_000), (512, 32_768), (9999, 20_000)])
+def test_time_of_a_large_graph_is_that_of_one_beyond_the_caches(monkeypatch, width, measured_nodes):
     asked = []
 
     def measured(gate, graph):
         asked.append(graph.n_nodes)
-        return Seconds(1e-5 * graph.n_nodes, 0.1 + 1e-4 * graph.n_nodes)
+        return Seconds(1e-5 * graph.n_nodes, 1e-4 * graph.n_nodes)
 
     monkeypatch.setattr(seconds, "_measured", measured)
-    size = Size.from_counts(100_000, 300_000, 10)
-    found = estimated_seconds(size, GATE((4,)))
-    assert asked == [20_000, 10_000]
-    assert found.epoch == pytest.approx(0.1 + 10)
-    assert found.setup == pytest.approx(1.0)
+    found = estimated_seconds(Size.from_counts(1_000_000, 300_000, 2), GATE((width,)))
+    assert asked == [measured_nodes]
+    assert found.epoch == pytest.approx(100)
+    assert found.setup == pytest.approx(10)
     assert found.total(7) == pytest.approx(found.setup + 7 * found.epoch)
-
-
-def test_noise_does_not_make_a_large_graph_free(monkeypatch):
-    monkeypatch.setattr(seconds, "_measured", lambda gate, graph: Seconds(0.0, 2.0))
-    found = estimated_seconds(Size.from_counts(200_000, 1, 2), GATE((2,)))
-    assert found.epoch == pytest.approx(2 + 0.5 * 2 / 20_000 * 180_000)
 
 
 def test_a_small_graph_is_measured_itself(monkeypatch):

@@ -97,7 +97,7 @@ def test_a_graph_without_features_has_those_of_its_structure():
     plain = random_graph(3, n=12)
     graph = Graph(None, plain.adjacency)
     assert graph.structural
-    assert repr(graph).endswith("68 structural features)")
+    assert repr(graph).endswith("132 structural features)")
     expected = structural_attributes(plain.adjacency, plain.ids)
     np.testing.assert_array_equal(graph.x, Encoding.learn(expected).apply(expected))
     pairs = np.argwhere(np.triu(plain.adjacency.toarray()))

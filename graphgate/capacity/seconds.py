@@ -1,13 +1,13 @@
 """Time of a run, from epochs of a graph like it that were measured on this machine just before.
 
-Up to some ten thousand nodes that graph is as large as the real one; beyond, time grows in
-proportion to the nodes, so two smaller graphs tell the slope and what does not grow.
+Up to some ten thousand nodes that graph is as large as the real one. Beyond, time grows in
+proportion to the nodes, once what a node attends over is no longer in the caches; so a graph that
+is smaller, but too large for them, tells it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,8 @@ from graphgate.model import GATEModel
 from graphgate.objective import training_objective
 from graphgate.optimizers import OPTIMIZERS
 
-MOST_NODES = 20_000
+FEW_NODES, MANY_NODES = 20_000, 250_000  # of the graph that is measured, whatever its width
+_CACHES = 64 << 20  # bytes that the caches of a processor do not hold
 _BLOCK = 1500  # nodes of a community: larger graphs have more of them, not larger ones
 _WITHIN = 0.8
 _PATIENCE = 0.7  # seconds that are measured at least, for each of the graphs
@@ -40,25 +41,18 @@ class Seconds:
 
 def estimated_seconds(size: Size, gate: GATE, graph: Graph | None = None) -> Seconds:
     """Of `gate.fit` on a graph of this size; `graph` itself is measured where it is small."""
-    if size.nodes <= MOST_NODES:
+    like = measured_size(size, gate)
+    if like == size:
         return _measured(gate, graph if graph is not None else graph_like(size))
-    large, small = (
-        _measured(gate, graph_like(_scaled(size, nodes))) for nodes in (MOST_NODES, MOST_NODES // 2)
-    )
-    beyond = size.nodes - MOST_NODES
-
-    def grown(of: Callable[[Seconds], float]) -> float:
-        slope = max(0.0, of(large) - of(small)) / (MOST_NODES - MOST_NODES // 2)
-        # Where noise hides the slope, time is taken to be in proportion.
-        slope = min(max(slope, 0.5 * of(large) / MOST_NODES), of(large) / MOST_NODES)
-        return of(large) + slope * beyond
-
-    return Seconds(grown(lambda seconds: seconds.setup), grown(lambda seconds: seconds.epoch))
+    found, growth = _measured(gate, graph_like(like)), size.nodes / like.nodes
+    return Seconds(found.setup * growth, found.epoch * growth)
 
 
-def measured_size(size: Size) -> Size:
-    """The largest graph that an estimate trains on."""
-    return size if size.nodes <= MOST_NODES else _scaled(size, MOST_NODES)
+def measured_size(size: Size, gate: GATE) -> Size:
+    """The graph that an estimate trains on: no larger than it must be."""
+    width = arguments.layer_sizes(gate.dims)[-1]
+    enough = min(MANY_NODES, max(FEW_NODES, _CACHES // (4 * width)))
+    return size if size.nodes <= enough else _scaled(size, enough)
 
 
 def _scaled(size: Size, nodes: int) -> Size:
@@ -74,7 +68,6 @@ def graph_like(size: Size, seed: int = 0) -> Graph:
     n = size.nodes
     edges = size.pairs if size.directed else size.pairs // 2
     source = rng.integers(0, n, edges)
-    # Nodes of a community stand together here, and `by_locality` would find them anyway.
     start = source // _BLOCK * _BLOCK
     near = start + (rng.random(edges) * np.minimum(_BLOCK, n - start)).astype(np.int64)
     target = np.where(rng.random(edges) < _WITHIN, near, rng.integers(0, n, edges))
@@ -87,6 +80,8 @@ def graph_like(size: Size, seed: int = 0) -> Graph:
         x.sum_duplicates()
     else:
         x = rng.random((n, size.features), dtype=np.float32)
+    order = rng.permutation(n)  # as in a real graph, communities are to be found first
+    source, target = order[source], order[target]
     weights = rng.random(edges) + 0.5 if size.weighted and size.directed else None
     return Graph.from_edges(x, np.stack([source, target], axis=1), weights, directed=size.directed)
 

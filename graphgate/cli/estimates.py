@@ -74,7 +74,7 @@ def estimate(
     plan = Plan.of(size, gate)
     held, training = graph_bytes(size), training_bytes(plan)
     room = available_bytes()
-    like = measured_size(size)
+    like = measured_size(size, gate)
     tried = training_bytes(Plan.of(like, gate)) + graph_bytes(like)
     seconds = None  # where not even the graph that would be measured fits
     if room is None or tried <= room:

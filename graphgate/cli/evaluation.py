@@ -87,7 +87,7 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="transductive, inductive, formulations, ablation, clustering or links."
+            help="transductive, inductive, formulations, ablation, edges, clustering or links."
         ),
     ],
     methods: Annotated[

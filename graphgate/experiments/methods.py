@@ -65,12 +65,13 @@ class Method:
 
 _BASELINES = "graphgate.baselines"
 _GATE = "graphgate.experiments.methods:quiet_gate"
+_OURS = ("formulations", "ablation", "edges", "answers")
 _SAGE = f"{_BASELINES}.graphsage:GraphSAGE"
 METHODS = {
     method.name: method
     for method in (
         Method("raw", f"{_BASELINES}.raw:RawFeatures", "Raw features", "X"),
-        Method("deepwalk", f"{_BASELINES}.deepwalk:DeepWalk", "DeepWalk", "A"),
+        Method("deepwalk", f"{_BASELINES}.deepwalk:DeepWalk", "DeepWalk", "A", ("paper", "edges")),
         Method(
             "label-propagation",
             f"{_BASELINES}.label_propagation:LabelPropagation",
@@ -90,7 +91,7 @@ METHODS = {
         Method("graphsage-gcn", _SAGE, "GraphSAGE-GCN", "X, A"),
         Method("gae", f"{_BASELINES}.gae:GAE", "GAE", "X, A", ("paper", "answers")),
         Method("dgi", f"{_BASELINES}.dgi:DGI", "DGI", "X, A"),
-        Method("gate", _GATE, "GATE", "X, A", ("paper", "formulations", "ablation", "answers")),
+        Method("gate", _GATE, "GATE", "X, A", ("paper", *_OURS)),
         Method("planetoid-t", f"{_BASELINES}.planetoid:PlanetoidT", "Planetoid-T", "X, A, Y"),
         Method("planetoid-i", f"{_BASELINES}.planetoid:PlanetoidI", "Planetoid-I", "X, A, Y"),
         Method("chebyshev", f"{_BASELINES}.chebyshev:Chebyshev", "Chebyshev", "X, A, Y"),
@@ -98,6 +99,13 @@ METHODS = {
         Method("gcn", f"{_BASELINES}.gcn:GCN", "GCN", "X, A, Y"),
         Method("stogcn", f"{_BASELINES}.stogcn:StoGCN", "StoGCN", "X, A, Y"),
         Method("gat", f"{_BASELINES}.gat:GAT", "GAT", "X, A, Y"),
+        Method(
+            "gate-edges",
+            f"{_BASELINES}.edges_alone:EdgesAlone",
+            "GATE, edges alone",
+            "A",
+            ("edges",),
+        ),
         Method("gate-paper", _GATE, "GATE, the text's form", "X, A", ("formulations",)),
         Method("gate-no-features", _GATE, "GATE/F, no feature loss", "X, A", ("ablation",)),
         Method("gate-no-structure", _GATE, "GATE/S, no structure loss", "X, A", ("ablation",)),

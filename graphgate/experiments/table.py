@@ -22,6 +22,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "inductive": ("paper", ("inductive",)),
     "formulations": ("formulations", SETTINGS),
     "ablation": ("ablation", SETTINGS),
+    "edges": ("edges", SETTINGS),
     "clustering": ("answers", ("clustering",)),
     "links": ("answers", ("links",)),
 }

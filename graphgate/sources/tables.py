@@ -130,7 +130,7 @@ def graph_from_frames(
 
     >>> import pyarrow as pa
     >>> graph_from_frames(pa.table({"source": ["a", "b"], "target": ["b", "c"]}))
-    Graph(3 nodes, 2 undirected edges, 68 structural features)
+    Graph(3 nodes, 2 undirected edges, 132 structural features)
     """
     return _graph(
         Frame(edges, "the table of edges"),
