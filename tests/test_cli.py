@@ -754,6 +754,7 @@ COMMANDS = [
     ["demo"],
     ["data"],
     ["data", "list"],
+    ["data", "export"],
     ["data", "fetch"],
     ["data", "verify"],
 ]

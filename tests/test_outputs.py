@@ -7,16 +7,20 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import scipy.sparse as sp
 from graphs import random_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from graphgate.attributes import Attributes
 from graphgate.embedder import GATE
 from graphgate.errors import InputError
+from graphgate.graph import Graph
 from graphgate.outputs import tables
 from graphgate.outputs.attention import attention_table, write_attention
 from graphgate.outputs.embedding import EMBEDDING_ENDINGS, read_embedding, write_embedding
+from graphgate.outputs.graph_tables import write_graph
 from graphgate.outputs.places import check_new_folder, check_output_path
 from graphgate.outputs.reconstruction import write_reconstruction
 from graphgate.sources.tables import read_graph
@@ -324,3 +328,50 @@ def test_a_reconstruction_names_nodes_and_features(tmp_path):
         with pytest.raises(InputError, match="feature"):
             write_reconstruction(tmp_path / "y.csv", graph.ids, x, wrong)
     assert not (tmp_path / "y.csv").exists()
+
+
+# --- graphs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("binary", [True, False])
+def test_a_graph_is_two_tables_that_read_as_the_same_graph(tmp_path, ending, binary):
+    rng = np.random.default_rng(0)
+    there = rng.random((9, 12)) < 0.3
+    x = sp.csr_array(there if binary else there * rng.random((9, 12)), dtype=np.float32)
+    graph = Graph(
+        *(x, np.triu(rng.random((9, 9)) < 0.4, 1)),
+        ids=[f"n{at}" for at in range(9)],
+        labels=["a", None, "b"] * 3,
+    )
+    nodes, edges = write_graph(tmp_path / "new", graph, ending)
+    told = {"words": ["words"]} if binary and ending == ".csv" else {}
+    again = read_graph(edges, nodes, scale=False, **told)
+    assert again.ids.tolist() == graph.ids.tolist()
+    assert again.label_values() == graph.label_values()
+    assert (again.adjacency != graph.adjacency).nnz == 0
+    found = sp.csr_array(again.x).toarray()
+    place = [name.rpartition("=")[2].rpartition(" ")[2].strip("w") for name in again.feature_names]
+    expected = sp.csr_array(graph.x).toarray()[:, [int(at) for at in place]]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_words_and_categories_of_a_graph_go_into_csv(tmp_path):
+    table = Attributes.from_columns(
+        {"town": ["Ulm", None, "Bern"], "says": [["a", "b"], ["b"], []], "n": [1.5, None, 2]}
+    )
+    graph = Graph(table, np.ones((3, 3)) - np.eye(3))
+    nodes, edges = write_graph(tmp_path, graph)
+    again = read_graph(edges, nodes, words=["says"])
+    assert again.attributes.kinds == table.kinds
+    np.testing.assert_array_equal(again.x, graph.x)
+    for odd in ([["a b"], ["c"], ["d"]], [{"a": 0.5}, {"b": 1}, {}]):
+        graph = Graph(Attributes.from_columns({"says": odd}), np.ones((3, 3)))
+        with pytest.raises(InputError, match=r"for which CSV has no place; write \.parquet"):
+            write_graph(tmp_path / "odd", graph)
+        assert not (tmp_path / "odd").exists()
+    with pytest.raises(InputError, match=r"not '\.txt'"):
+        write_graph(tmp_path, graph, ".txt")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be made"):
+        write_graph(tmp_path / "file", again)

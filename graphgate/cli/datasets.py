@@ -50,6 +50,23 @@ def fetch(
         typer.echo(f"{name}: in {fetch(name, folder=folder)}")
 
 
+@data.command(epilog="Example: graphgate data export cora papers")
+def export(
+    name: Annotated[str, typer.Argument(help="cora, citeseer or pubmed.")],
+    folder: Annotated[Path, typer.Argument(help="Where the tables go; made if it is not there.")],
+    parquet: Annotated[bool, typer.Option("--parquet", help="Parquet instead of CSV.")] = False,
+) -> None:
+    """Write a dataset as tables of nodes and edges, such as one's own graph would be.
+
+    The words of a paper are a column of text, so read them with --words words.
+    """
+    from graphgate.outputs.graph_tables import write_graph
+    from graphgate.sources.citation import load_dataset
+
+    for path in write_graph(folder, load_dataset(name).graph, ".parquet" if parquet else ".csv"):
+        typer.echo(f"wrote {path}")
+
+
 @data.command(epilog="Example: graphgate data verify")
 def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Datasets; all if none.")] = None,
