@@ -92,7 +92,7 @@ def test_where_a_node_does_not_look_there_is_no_value():
 
 @pytest.mark.parametrize("block", [7, 1000])
 def test_nearest_nodes_are_those_of_brute_force(block, monkeypatch):
-    monkeypatch.setattr("graphgate.explorer.neighbors.BLOCK_ENTRIES", block)
+    monkeypatch.setattr("graphgate.answers.similar.BLOCK_ENTRIES", block)
     z = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
     z[7] = 0
     unit = z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-9)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
+from graphgate.clustering import cluster_nodes, different_vectors
 from graphgate.embedder import Attention
 from graphgate.errors import InputError
 from graphgate.explorer.columns import Column, categories, column
@@ -165,10 +165,6 @@ def _own_columns(
 
 
 def _clusters(z: np.ndarray, wanted: int, seed: int) -> np.ndarray:
-    """Cluster numbers from 1, the largest cluster first."""
-    k = min(wanted, len({row.tobytes() for row in z}))  # no more than different vectors
-    method = KMeans if len(z) <= MOST_PROJECTED else MiniBatchKMeans
-    codes = method(k, n_init=3, random_state=seed).fit_predict(z)
-    rank = np.empty(k, dtype=np.int64)
-    rank[np.argsort(-np.bincount(codes, minlength=k), kind="stable")] = np.arange(k)
-    return rank[codes] + 1
+    """Cluster numbers from 1, the largest cluster first; as `graphgate cluster` finds them."""
+    k = different_vectors(z, wanted)
+    return cluster_nodes(z, k, quick=len(z) > MOST_PROJECTED, seed=seed) + 1
