@@ -32,6 +32,8 @@ def cluster_nodes(
     """
     if method not in CLUSTER_METHODS:
         raise InputError(f"unknown method {method!r}; use one of {', '.join(CLUSTER_METHODS)}")
+    if not np.isfinite(embedding).all():
+        raise InputError("the embedding has values that are not finite, which are in no cluster")
     different = different_vectors(embedding, clusters)
     if clusters < 1 or different < clusters:
         raise InputError(

@@ -313,6 +313,6 @@ def transform(
     from graphgate.embedder import GATE
 
     gate = GATE.load(model, device=device)
-    graph = reading.read(edges, nodes, gate)
+    graph = gate.as_trained(reading.read(edges, nodes, gate))
     typer.echo(summary(graph), err=True)
     places.write(graph, gate, gate.transform(graph))

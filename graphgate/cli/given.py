@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def layer_sizes(text: str) -> tuple[int, ...]:
 
 
 def settings_of(given: list[str]) -> dict[str, object]:
-    """NAME=VALUE as TOML reads the value; a word needs no quotes."""
+    """NAME=VALUE as TOML reads the value; a word needs no quotes, a list no brackets."""
     import tomllib
 
     found: dict[str, object] = {}
@@ -39,10 +40,10 @@ def settings_of(given: list[str]) -> dict[str, object]:
         name, sign, value = text.partition("=")
         if not (sign and name):
             raise InputError(f"--set takes NAME=VALUE, got {text!r}")
-        try:
-            found[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[name] = value
+        found[name] = value
+        for written in (f"[{value}]" if "," in value else value, value):
+            with suppress(tomllib.TOMLDecodeError):
+                found[name] = tomllib.loads(f"value = {written}")["value"]
     return found
 
 
@@ -78,7 +79,9 @@ def embedded_graph(
 
     gate = None if model is None else GATE.load(model)
     name, graph = named_graph(dataset, edges, nodes, reading, gate)
-    if gate is None:
+    if gate is not None:
+        graph = gate.as_trained(graph)
+    else:
         gate = GATE(random_state=0)
         if edges is None:
             from graphgate.experiments.experiment import find_experiment
