@@ -185,10 +185,11 @@ def test_wrong_arguments_of_classify(refused, arguments, words):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_links_of_a_graph_of_one_s_own(run):
+@pytest.mark.parametrize("dims", ["dims=[6, 3]", "dims=6,3"])
+def test_links_of_a_graph_of_one_s_own(run, dims):
     code, out, err = run(
         *("links", "edges.csv", "--nodes", "nodes.csv", "--seed", "3", "--json", "l.json"),
-        *("--set", "epochs=4", "--set", "dims=[6, 3]"),
+        *("--set", "epochs=4", "--set", dims),
     )
     assert code == 0, err
     graph = read_graph("edges.csv", "nodes.csv")

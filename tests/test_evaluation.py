@@ -688,7 +688,7 @@ def test_settings_are_the_two_of_the_paper():
 
 def test_a_run_does_not_advise_more_epochs_than_it_was_set():
     def brief_gate(seed: int) -> GATE:
-        return GATE((4, 3), epochs=3, learning_rate=0.001, random_state=seed, progress=False)
+        return GATE((4, 3), epochs=2, learning_rate=0.1, random_state=seed, progress=False)
 
     graph = labelled_graph()
     with pytest.warns(ConvergenceWarning, match="still falling"):

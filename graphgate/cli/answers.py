@@ -186,11 +186,11 @@ def classify(
     if out is not None:
         import pyarrow as pa
 
-        from graphgate.outputs.tables import column, write_table
+        from graphgate.outputs.tables import column, label_column, write_table
 
         columns: dict[str, Any] = {
             "node_id": column(found.ids[told.rows], "node id"),
-            "label": column([labels.classes[code] for code in told.codes.tolist()], "label"),
+            "label": label_column([labels.classes[code] for code in told.codes.tolist()]),
         }
         for at, name in enumerate(labels.classes):
             columns[f"probability_{name}"] = pa.array(told.probabilities[:, at])

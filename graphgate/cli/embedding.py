@@ -124,6 +124,7 @@ def embed(
     from graphgate.embedder import GATE
     from graphgate.evaluation.measure import measured
 
+    places.check_names(graph)
     gate = GATE(**settings, checkpoint=checkpoint)
     if not force:
         _check_memory(graph, gate)
@@ -255,6 +256,19 @@ class _Places:
         files = (self.out, self.model, self.attention, self.reconstruction, self.page)
         distinct(*inputs, checkpoint, self.run, *files)
 
+    def check_names(self, graph: Graph) -> None:
+        """Before any training: what is written can name these nodes, labels and features."""
+        from graphgate.outputs.embedding import LABEL_ENDINGS, held
+
+        ending = ".parquet" if self.out is None else self.out.suffix.lower()
+        held(ending, graph.ids, graph.label_values() if ending in LABEL_ENDINGS else None)
+        if self.run is not None:
+            held(".parquet", graph.ids, graph.label_values())
+        if self.reconstruction is not None:
+            from graphgate.outputs.reconstruction import check_feature_names
+
+            check_feature_names(self.reconstruction, graph.feature_names)
+
     def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
         if self.out is not None:
             from graphgate.outputs.embedding import LABEL_ENDINGS, write_embedding
@@ -315,4 +329,5 @@ def transform(
     gate = GATE.load(model, device=device)
     graph = gate.as_trained(reading.read(edges, nodes, gate))
     typer.echo(summary(graph), err=True)
+    places.check_names(graph)
     places.write(graph, gate, gate.transform(graph))
