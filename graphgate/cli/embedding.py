@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphgate.cli.given import distinct, layer_sizes
+from graphgate.cli.given import check_memory, distinct, layer_sizes
 from graphgate.cli.options import (
     Activation,
     AttentionOut,
@@ -127,7 +127,7 @@ def embed(
     places.check_names(graph)
     gate = GATE(**settings, checkpoint=checkpoint)
     if not force:
-        _check_memory(graph, gate)
+        check_memory(graph, gate)
     threads = torch.get_num_threads()
     if record is not None:
         torch.set_num_threads(record.threads)  # other numbers add in another order
@@ -214,13 +214,6 @@ def _compare(
         if record.versions.get(name) != now:
             typer.echo(f"{name}: {record.versions.get(name, 'none')} then, {now} now")
     raise typer.Exit(1)
-
-
-def _check_memory(graph: Graph, gate: GATE) -> None:
-    from graphgate.capacity.size import Size
-    from graphgate.capacity.verdict import check_fits
-
-    check_fits(Size.of(graph), gate)
 
 
 @dataclass(frozen=True)

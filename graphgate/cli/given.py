@@ -7,7 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphgate.cli.printing import notes
+import typer
+
+from graphgate.cli.printing import notes, summary
 from graphgate.cli.reading import Reading
 from graphgate.errors import InputError
 
@@ -62,13 +64,22 @@ def named_graph(
 ) -> tuple[str, Graph]:
     """Name and graph: the user's own where its edges are given, else a citation graph."""
     if edges is not None:
-        return edges.name.partition(".")[0] or edges.name, reading.read(edges, nodes, gate)
+        graph = reading.read(edges, nodes, gate)
+        typer.echo(summary(graph), err=True)
+        return edges.name.partition(".")[0] or edges.name, graph
     if nodes is not None:
         raise InputError(f"there are nodes ({nodes}) but no edges; name the edges too: EDGES")
     from graphgate.sources.citation import load_dataset
 
     assert dataset is not None
     return dataset, load_dataset(dataset).graph
+
+
+def check_memory(graph: Graph, gate: GATE) -> None:
+    from graphgate.capacity.size import Size
+    from graphgate.capacity.verdict import check_fits
+
+    check_fits(Size.of(graph), gate)
 
 
 def embedded_graph(
@@ -89,6 +100,7 @@ def embedded_graph(
             experiment = find_experiment("gate", dataset, "transductive")
             assert experiment is not None
             gate.set_params(**experiment.settings)
+        check_memory(graph, gate)
         with notes():
             gate.fit(graph)
     return name, graph, gate
