@@ -15,6 +15,7 @@ The modules in the order in which a graph passes through them; each imports only
     tensor_file, model_file             weights in files
     optimizers, training                the loop
     embedder                            GATE: what users hold
+    clustering                          groups of nodes by their vectors
     omics                               GATE on an AnnData
     capacity                            memory and time of a run, before it
     outputs                             embeddings, attention, reconstructions, runs -> files

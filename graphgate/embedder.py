@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphgate import arguments, collapsed
-from graphgate.attributes import Attributes
+from graphgate.attributes import Attributes, listing
 from graphgate.errors import DivergenceError, InputError
 from graphgate.features import FeatureMatrix
 from graphgate.graph import Graph
@@ -27,6 +27,7 @@ from graphgate.model_file import SavedModel, load_model, save_model
 from graphgate.objective import training_objective
 from graphgate.presets import find_preset
 from graphgate.sparse import Neighborhoods
+from graphgate.structure import ROLES
 from graphgate.training import Checkpoint, Schedule, train
 
 
@@ -232,7 +233,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if adjacency is not None:
             raise InputError("a Graph has its own edges; give either a Graph or adjacency=")
         if not reset:
-            return self._as_trained(X)
+            return self.as_trained(X)
         graph = X.encoded()
         self.encoding_ = graph.encoding
         self.n_features_in_ = graph.n_features
@@ -241,13 +242,28 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
         return graph
 
-    def _as_trained(self, graph: Graph) -> Graph:
-        """The graph with the features that the model was trained with, in their order."""
+    def as_trained(self, graph: Graph) -> Graph:
+        """The graph with the features that the model was trained with, in their order.
+
+        `transform` and the like do this themselves; doing it once beforehand warns once.
+        """
+        check_is_fitted(self, "model_")
         if graph.attributes is not None:
             if self.encoding_ is None:
                 raise InputError(
                     "the model was trained on plain features, but this graph has attributes; give "
                     f"its {self.n_features_in_:,} features as an array, or train on attributes"
+                )
+            trained_on = tuple(self.encoding_.kinds)
+            if graph.structural and not set(ROLES) <= set(trained_on):
+                raise InputError(
+                    "the model was trained on attributes of nodes, but this graph has only edges; "
+                    f"give its nodes' attributes too: {listing(trained_on)}"
+                )
+            if not graph.structural and trained_on[: len(ROLES)] == ROLES:
+                raise InputError(
+                    "the model was trained on edges alone, but this graph's nodes have attributes; "
+                    "give the edges without them, or train on attributes"
                 )
             return graph.encoded(self.encoding_)
         names = getattr(self, "feature_names_in_", None)

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from graphgate.attributes import Attributes, Column
 
+ROLES = ("log degree", "mean log degree of neighbours", "clustering", "core number")
 SIGNATURE = 128
 STEPS = 16  # of a walk; with 4 and 8, embeddings of citation graphs were worse, with 32 no better
 _NOISE = 1e-5  # lengths that rounding makes
@@ -29,12 +30,13 @@ def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attribute
     pattern = _undirected(adjacency)
     degree = np.diff(pattern.indptr)
     log_degree = np.log1p(degree)
-    columns = {
-        "log degree": log_degree,
-        "mean log degree of neighbours": pattern @ log_degree / np.maximum(degree, 1),
-        "clustering": 2 * triangles(pattern) / np.maximum(degree * (degree - 1.0), 1),
-        "core number": core_numbers(pattern),
-    }
+    roles = (
+        log_degree,
+        pattern @ log_degree / np.maximum(degree, 1),
+        2 * triangles(pattern) / np.maximum(degree * (degree - 1.0), 1),
+        core_numbers(pattern),
+    )
+    columns = dict(zip(ROLES, roles, strict=True))
     columns |= {f"position {at}": values for at, values in enumerate(positions(pattern, ids).T)}
     return Attributes(
         {name: Column("number", values.astype(np.float32)) for name, values in columns.items()}

@@ -18,7 +18,7 @@ from graphgate.answers.classes import cross_validate, predict_unlabelled
 from graphgate.answers.clusters import agreement, cluster_nodes, matched_accuracy
 from graphgate.answers.labels import labels_of
 from graphgate.answers.links import link_quality, link_scores, split_links
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.experiments.tasks import ClusteringTask, LinksTask
 from graphgate.graph import Graph
 from graphgate.outputs.embedding import Embedded
@@ -160,7 +160,8 @@ def test_labels_come_from_the_file_or_from_a_table(tmp_path):
     with pytest.raises(InputError, match="has no id of the embedding"):
         labels_of(own, tmp_path / "n.csv")
     (tmp_path / "n.csv").write_text("id,label\n1,\n")
-    assert labels_of(own, tmp_path / "n.csv") is None
+    with pytest.warns(InputWarning, match=r"n\.csv lacks 2 of 3 nodes of the embedding"):
+        assert labels_of(own, tmp_path / "n.csv") is None
 
 
 # --- classes -------------------------------------------------------------------------------------

@@ -220,7 +220,7 @@ def test_what_does_not_fit_is_refused_with_what_would(monkeypatch):
     with pytest.raises(InputError, match="this run needs about"):
         check_fits(size, gate, graph_too=1)
     monkeypatch.setattr(verdict, "available_bytes", lambda: needed // 3)
-    with pytest.raises(InputError, match=r"--dims 128,128 would fit \(--force starts it"):
+    with pytest.raises(InputError, match=r"--dims 128,128 would fit \(`graphgate embed --f"):
         check_fits(size, gate)
     assert training_bytes(Plan.of(size, GATE((128, 128)))) <= needed // 3
     assert training_bytes(Plan.of(size, GATE((256, 256)))) > needed // 3

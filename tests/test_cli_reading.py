@@ -187,3 +187,62 @@ def test_every_command_that_reads_a_graph_takes_the_same_options(run, command):
     code, _, err = run(command, *given, *more)
     assert code == 2
     assert "no column 'wrong'" in err
+
+
+MORE = PEOPLE.assign(town=["Ulm", "Rome", "Oslo", "Ulm"] * 3, about="reads")
+
+
+def test_a_reconstruction_of_other_nodes_is_named_by_the_features_of_the_model(run):
+    common = ("--source", "from", "--target", "to", "--id", "who", "--label", "team")
+    code, _, err = run(
+        *("embed", "ties.parquet", "--nodes", "people.parquet", *CHOSEN, *SETTINGS),
+        *("--out", "z.npy", "--model", "m.safetensors"),
+    )
+    assert code == 0, err
+    MORE.to_parquet("more.parquet")
+    code, _, err = run(
+        *("transform", "m.safetensors", "ties.parquet", "--nodes", "more.parquet", *common),
+        *("--out", "more.npy", "--attention", "a.csv", "--reconstruction", "r.csv"),
+    )
+    assert code == 0, err
+    gate = GATE.load("m.safetensors")
+    assert pd.read_csv("r.csv").columns.tolist() == ["node_id", *gate.encoding_.feature_names]
+    assert err.count("were not seen in learning") == 1  # once, however much is written
+
+
+def test_what_no_file_can_hold_is_refused_before_training(run, monkeypatch):
+    monkeypatch.setattr(GATE, "fit", lambda *_: pytest.fail("trained in vain"))
+    PEOPLE.assign(who=PEOPLE.who + " Smith", node_id=1.0).to_csv("spaced.csv", index=False)
+    for out, words in [
+        (["--out", "z.vec"], "white space"),
+        (["--out", "z.csv", "--reconstruction", "r.csv"], "a feature is named 'node_id'"),
+    ]:
+        code, _, err = run("embed", "ties.csv.gz", "--nodes", "spaced.csv", *CHOSEN, *out)
+        assert code == 2
+        assert words in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+@pytest.mark.parametrize("labels", [[True, False, None], [0.5, 1.5, None]])
+def test_labels_may_be_truth_values_and_numbers(run, labels, ending):
+    PEOPLE.assign(team=pd.array(labels * 4)).to_parquet("people.parquet")
+    code, _, err = run(
+        *("embed", "ties.parquet", "--nodes", "people.parquet", *CHOSEN, *SETTINGS),
+        *("--out", f"z.{ending}"),
+    )
+    assert code == 0, err
+    spelled = [None if label is None else str(label).lower() for label in labels]
+    expected = spelled if ending == "csv" else labels
+    assert read_embedding(f"z.{ending}").labels == expected * 4
+    assert run("classify", f"z.{ending}", "--folds", "2", "--out", "told.csv")[0] == 0
+
+
+def test_a_model_of_undirected_edges_takes_no_directed_ones(run):
+    embed_ = ("embed", "ties.parquet", "--nodes", "people.parquet", *CHOSEN, *SETTINGS)
+    run(*embed_, "--out", "z.npy", "--model", "m.safetensors")
+    code, _, err = run(
+        *("transform", "m.safetensors", "ties.parquet", "--nodes", "people.parquet", *CHOSEN),
+        *("--out", "again.npy", "--directed"),
+    )
+    assert code == 2
+    assert "trained on undirected edges; leave out --directed" in err

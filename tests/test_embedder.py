@@ -364,8 +364,11 @@ def test_attributes_and_plain_features_are_not_confused():
     with pytest.raises(InputError, match=r"trained on plain features, .* its 13 features as an ar"):
         plain.transform(graph)
     gate = small().fit(graph)
-    with pytest.raises(InputError, match="lack the column 'size'"):
-        gate.transform(Graph(None, graph.adjacency))
+    edges_alone = Graph(None, graph.adjacency)
+    with pytest.raises(InputError, match="only edges; give its nodes' attributes too: size, kind"):
+        gate.transform(edges_alone)
+    with pytest.raises(InputError, match="trained on edges alone, but this graph's nodes have"):
+        small().fit(edges_alone).transform(graph)
     with pytest.raises(InputError, match="has 3 features, but GATE is expecting 13"):
         gate.transform(Graph(np.eye(3)))
     # A model fitted again forgets what it knew.

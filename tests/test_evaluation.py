@@ -2,12 +2,14 @@
 
 import json
 import time
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 from graphs import random_graph
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
@@ -679,3 +681,31 @@ def test_a_system_without_proc(monkeypatch, tmp_path):
 
 def test_settings_are_the_two_of_the_paper():
     assert protocol.SETTINGS == ("transductive", "inductive")
+
+
+# --- warnings of a run ---------------------------------------------------------------------------
+
+
+def test_a_run_does_not_advise_more_epochs_than_it_was_set():
+    def brief_gate(seed: int) -> GATE:
+        return GATE((4, 3), epochs=2, learning_rate=0.1, random_state=seed, progress=False)
+
+    graph = labelled_graph()
+    with pytest.warns(ConvergenceWarning, match="still falling"):
+        brief_gate(0).fit(graph)
+    for setting in ("transductive", "inductive"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Task(brief_gate, graph, setting, ("test",), "one-vs-rest").run(0)
+
+
+def test_other_warnings_of_a_run_are_shown():
+    class Loud:
+        def fit(self, graph):
+            warnings.warn("no minimum was found", ConvergenceWarning, stacklevel=2)
+            self.embedding_ = np.eye(graph.n_nodes)
+            return self
+
+    task = Task(lambda seed: Loud(), labelled_graph(), "transductive", (), "one-vs-rest")
+    with pytest.warns(ConvergenceWarning, match="no minimum"):
+        task.run(0)

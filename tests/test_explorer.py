@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphgate import Attention, Graph, InputError
+from graphgate import Attention, Attributes, Graph, InputError, InputWarning
+from graphgate.clustering import cluster_nodes
 from graphgate.explorer import content as contents
 from graphgate.explorer import page as pages
 from graphgate.explorer.columns import column
@@ -92,7 +93,7 @@ def test_where_a_node_does_not_look_there_is_no_value():
 
 @pytest.mark.parametrize("block", [7, 1000])
 def test_nearest_nodes_are_those_of_brute_force(block, monkeypatch):
-    monkeypatch.setattr("graphgate.explorer.neighbors.BLOCK_ENTRIES", block)
+    monkeypatch.setattr("graphgate.answers.similar.BLOCK_ENTRIES", block)
     z = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
     z[7] = 0
     unit = z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-9)
@@ -138,6 +139,65 @@ def test_columns_of_a_graph():
     assert found["split"].values.tolist() == [0, 0, -1, -1, -1, -1]
     assert found["neighbours"].values.tolist() == [2] * 6
     assert len(found["cluster"].names) == 2
+
+
+def table_graph(columns, n=4):
+    return Graph.from_edges(Attributes.from_columns(columns), [(i, i + 1) for i in range(n - 1)])
+
+
+def test_attributes_are_shown_as_they_were_given():
+    graph = table_graph(
+        {
+            "age": [31, None, 52.5, 24],
+            "town": ["Ulm", "Bern", None, "Ulm"],
+            "member": [True, None, False, True],
+            "likes": [["chess"], [], ["music", "go"], []],
+            "cluster": ["x", "x", "y", "y"],
+        }
+    )
+    found = {each.name: each for each in small_content(graph).columns}
+    assert list(found) == [
+        *("cluster", "neighbours"),
+        *("age", "town", "member", "cluster (attribute)"),
+    ]
+    np.testing.assert_array_equal(found["age"].values, np.float32([31, np.nan, 52.5, 24]))
+    assert (found["town"].names, found["town"].values.tolist()) == (("Bern", "Ulm"), [1, 0, -1, 1])
+    assert found["member"].names == ("false", "true")
+    assert found["member"].values.tolist() == [1, -1, 0, 1]
+    assert found["cluster (attribute)"].names == ("x", "y")
+    part = {each.name: each for each in small_content(graph.without([1])).columns}
+    assert (part["town"].names, part["town"].values.tolist()) == (("Ulm",), [0, -1, 0])
+
+
+def test_a_column_given_takes_the_place_of_an_attribute():
+    content = small_content(table_graph({"age": [1, 2, 3, 4]}), columns={"age": list("abab")})
+    (age,) = [each for each in content.columns if each.name == "age"]
+    assert age.names == ("a", "b")
+
+
+def test_of_edges_alone_roles_are_shown_but_no_positions():
+    graph = Graph.from_edges(None, [(0, 1), (1, 2), (2, 0), (2, 3)])
+    found = {each.name: each for each in small_content(graph).columns}
+    assert list(found)[2:] == [
+        *("log degree", "mean log degree of neighbours", "clustering", "core number")
+    ]
+    assert found["core number"].values.tolist() == [2, 2, 2, 1]
+
+
+def test_of_very_many_columns_the_first_are_shown_and_it_says_so():
+    graph = table_graph({f"c{at}": [at, 1, 2, 3.5] for at in range(60)})
+    with pytest.warns(InputWarning, match="first 50 of 60 columns"):
+        content = small_content(graph)
+    assert [each.name for each in content.columns][-1] == "c49"
+
+
+def test_the_clusters_of_a_page_are_those_of_the_command():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(40, 3)).astype(np.float32)
+    graph = ring(40)
+    content = from_embedding(graph, z, random_attention(graph), points=np.zeros((40, 2)))
+    (shown,) = [each for each in content.columns if each.name == "cluster"]
+    np.testing.assert_array_equal(shown.values, cluster_nodes(z, 8))
 
 
 @pytest.mark.parametrize(

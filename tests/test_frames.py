@@ -5,6 +5,7 @@ import datetime
 import gzip
 import lzma
 import pickle
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -198,6 +199,33 @@ def test_kinds_of_ids(made):
         made({"source": ["1"], "target": [2]}, None)
 
 
+def test_whole_numbers_that_a_missing_value_made_floats(made):
+    graph = made({"source": [1.0, 2.0], "target": [2, 3]}, {"id": [1.0, 2.0, 3.0], "a": [0, 1, 2]})
+    assert graph.ids.tolist() == [1, 2, 3]
+    assert graph.n_edges == 2
+
+
+def test_uuids_are_known_by_their_text(tmp_path):
+    ids = [uuid.UUID(int=at + 7) for at in range(3)]
+    edges = pd.DataFrame({"source": ids[:2], "target": ids[1:]})
+    nodes = pd.DataFrame({"id": ids, "a": [0, 1, 2]})
+    graph = graph_from_frames(edges, nodes)
+    assert graph.ids.tolist() == [str(each) for each in ids]
+    assert graph.n_edges == 2
+    edges.astype(str).to_csv(tmp_path / "e.csv", index=False)
+    nodes.to_csv(tmp_path / "n.csv", index=False)
+    same(read_graph(tmp_path / "e.csv", tmp_path / "n.csv"), graph)
+
+
+def test_tables_without_rows():
+    none = pd.DataFrame({"source": [], "target": []})
+    assert graph_from_frames(none, pd.DataFrame({"id": [1, 2], "a": [0, 1]})).n_edges == 0
+    with pytest.raises(InputError, match="has no edges, and there is no table of nodes"):
+        graph_from_frames(none)
+    with pytest.raises(InputError, match="table of nodes has columns but no rows"):
+        graph_from_frames(none, pd.DataFrame({"id": [], "a": []}))
+
+
 def test_text_files_know_ids_by_their_spelling(tmp_path):
     (tmp_path / "e.csv").write_text("source,target\n1,2\n01,2\n")
     write = parquet(tmp_path)
@@ -217,7 +245,7 @@ def test_text_files_know_ids_by_their_spelling(tmp_path):
     [
         (EDGES, {"id": ["a", "b", "a"]}, "row 2, column 'id': 'a' is on row 0 already"),
         (EDGES, {"id": ["a", None, "b"]}, "row 1, column 'id': the missing value names no node"),
-        (EDGES, {"id": [1.0, 2.0]}, "column 'id': ids of type double cannot be used"),
+        (EDGES, {"id": [1.0, 2.5]}, "column 'id': ids of type double cannot be used"),
         (EDGES, {"id": [True, False]}, "ids of type bool cannot be used"),
         (EDGES, {"name": ["a"]}, "has no column 'id'; its columns are 'name'"),
         (EDGES, NODES | {"size": [1.0, np.inf, 2]}, "row 1, column 'size': inf is not finite"),
@@ -425,10 +453,11 @@ def test_what_is_a_frame():
     assert graph.attributes["a"].tolist() == ["x", "y", "x"]
     for wrong, words in [
         ([(1, 2)], "must be a data frame of pandas or Polars or an Arrow table, got list"),
-        (pd.DataFrame([[1, 2]]), "column 1 of the table of edges has no name"),
+        (pd.DataFrame([[1, 2]]), "column 1 of the table of edges is named 0; name it by text"),
+        (pd.DataFrame([[1, 2]], columns=[None, "a"]), "column 1 of the table of edges has no name"),
         (
             pd.DataFrame({"source": [1, "a"], "target": [1, 2]}),
-            "cannot be read as a table: .*source",
+            "cannot be read as a table: column 'source' holds values of several kinds",
         ),
         (pd.DataFrame([[1, 2]], columns=["source", "source"]), "two columns named 'source'"),
         (pa.table({"source": pa.nulls(0), "target": pa.nulls(0)}), "has no edges, and there is no"),

@@ -81,7 +81,7 @@ def test_a_written_embedding_can_be_a_node_table(tmp_path):
         ([True, False], Z, None, r"the node id True cannot be written"),
         ([1, 2**70], Z, None, r"a node id does not fit into 64 bits"),
         ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
-        ([1, 2], Z, [0.5, 1.5], r"the label 0\.5 cannot be written"),
+        ([1, 2], Z, [0.5, "x"], r"the label 0\.5 cannot be written"),
     ],
 )
 def test_what_a_file_cannot_hold_is_refused(tmp_path, ids, z, labels, words):

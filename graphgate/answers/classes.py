@@ -43,7 +43,7 @@ def cross_validate(
     if not 2 <= folds <= smallest:
         raise InputError(
             f"{folds} folds, but the smallest class has {smallest} labelled node(s); "
-            f"ask for 2 to {smallest} folds"
+            f"ask for {'2' if smallest == 2 else f'2 to {smallest}'} folds"
             if smallest >= 2
             else "a class has a single labelled node, so none is left to score; label another one"
         )

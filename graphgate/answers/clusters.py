@@ -2,52 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.mixture import GaussianMixture
 
+from graphgate.clustering import cluster_nodes
 from graphgate.errors import InputError
 
-ClusterMethod = Literal["kmeans", "gaussian-mixture"]
-CLUSTER_METHODS: tuple[str, ...] = get_args(ClusterMethod)
-
-
-def cluster_nodes(
-    embedding: np.ndarray, clusters: int, *, method: str = "kmeans", seed: int = 0
-) -> np.ndarray:
-    """(N,) numbers of clusters from 0, the largest cluster first.
-
-    kmeans : the best of ten starts. gaussian-mixture : normal distributions, each with a variance
-    of its own for every dimension, started from k-means.
-    """
-    if method not in CLUSTER_METHODS:
-        raise InputError(f"unknown method {method!r}; use one of {', '.join(CLUSTER_METHODS)}")
-    seen: set[bytes] = set()
-    for row in embedding:
-        if len(seen) >= clusters:
-            break
-        seen.add(row.tobytes())
-    if clusters < 1 or len(seen) < clusters:
-        raise InputError(
-            f"{clusters} clusters of {len(embedding):,} nodes: ask for at least one, and for no "
-            "more than there are different vectors" + f" ({len(seen):,})" * (clusters > 0)
-        )
-    z = embedding.astype(np.float64, copy=False)
-    model: Any
-    if method == "kmeans":
-        model = KMeans(clusters, n_init=10, random_state=seed)
-    else:
-        model = GaussianMixture(clusters, covariance_type="diag", random_state=seed)
-    codes = np.asarray(model.fit_predict(z))
-    counts = np.bincount(codes, minlength=clusters)
-    rank = np.empty(clusters, dtype=np.int64)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(clusters)
-    return rank[codes]
+__all__ = ["agreement", "cluster_nodes", "matched_accuracy"]
 
 
 def agreement(labels: np.ndarray, clusters: np.ndarray) -> dict[str, float]:

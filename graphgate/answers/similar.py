@@ -21,7 +21,7 @@ def nearest(
     """
     n = len(embedding)
     if top < 1:
-        raise InputError(f"--top must be a whole number of at least 1, got {top}")
+        raise InputError(f"top must be a whole number of at least 1, got {top}")
     if n < 2:
         raise InputError("the embedding has a single node, which nothing is near to")
     k = min(top, n - 1)

@@ -40,7 +40,7 @@ def check_fits(size: Size, gate: GATE, *, graph_too: int = 0) -> None:
     )
     raise InputError(
         f"this run needs about {in_units(needed)} of memory, and {in_units(room)} are free; "
-        f"{instead} (--force starts it all the same)"
+        f"{instead} (`graphgate embed --force` starts it all the same)"
     )
 
 

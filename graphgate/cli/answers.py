@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphgate.cli.given import distinct, find_own, named_graph, settings_of
+from graphgate.cli.given import check_memory, distinct, find_own, named_graph, settings_of
 from graphgate.cli.options import EdgesIfAny, Json, Nodes, Seed, Settings
 from graphgate.cli.printing import notes, print_table
 from graphgate.cli.program import ANSWERS, app
@@ -25,8 +25,10 @@ Embedding = Annotated[
 ]
 Labels = Annotated[
     Path | None,
-    typer.Option(help="A table of nodes with id and label, where the embedding has no labels."),
+    typer.Option(help="A table of nodes with labels, where the embedding has none."),
 ]
+IdColumn = Annotated[str, typer.Option("--id", help="Column of a node's id in that table.")]
+LabelColumn = Annotated[str, typer.Option(help="Column of a node's label in that table.")]
 
 
 @app.command(
@@ -92,6 +94,8 @@ def cluster(
     ] = None,
     method: Annotated[str, typer.Option(help="kmeans or gaussian-mixture.")] = "kmeans",
     nodes: Labels = None,
+    id: IdColumn = "id",
+    label: LabelColumn = "label",
     out: Annotated[
         Path | None, typer.Option(help="Write node_id and cluster to this .parquet or .csv file.")
     ] = None,
@@ -110,7 +114,7 @@ def cluster(
     from graphgate.answers.clusters import agreement, cluster_nodes
     from graphgate.answers.labels import labels_of
 
-    labels = labels_of(found, nodes)
+    labels = labels_of(found, nodes, id=id, label=label)
     if clusters is None:
         if labels is None:
             raise InputError(
@@ -149,6 +153,8 @@ def cluster(
 def classify(
     embedding: Embedding,
     nodes: Labels = None,
+    id: IdColumn = "id",
+    label: LabelColumn = "label",
     out: Annotated[
         Path | None,
         typer.Option(help="Predictions for nodes without a label: a .parquet or .csv file."),
@@ -169,7 +175,7 @@ def classify(
     from graphgate.answers.classes import cross_validate, predict_unlabelled
     from graphgate.answers.labels import labels_of
 
-    labels = labels_of(found, nodes)
+    labels = labels_of(found, nodes, id=id, label=label)
     if labels is None:
         raise InputError(
             f"{nodes or embedding} has no labels to learn from; give a table with id and label: "
@@ -186,11 +192,11 @@ def classify(
     if out is not None:
         import pyarrow as pa
 
-        from graphgate.outputs.tables import column, write_table
+        from graphgate.outputs.tables import column, label_column, write_table
 
         columns: dict[str, Any] = {
             "node_id": column(found.ids[told.rows], "node id"),
-            "label": column([labels.classes[code] for code in told.codes.tolist()], "label"),
+            "label": label_column([labels.classes[code] for code in told.codes.tolist()]),
         }
         for at, name in enumerate(labels.classes):
             columns[f"probability_{name}"] = pa.array(told.probabilities[:, at])
@@ -228,18 +234,24 @@ def links(
     _check_places(None, json, edges, nodes)
     if edges is None and nodes is None and dataset is None:
         raise typer.BadParameter("name a graph: EDGES and perhaps --nodes, or --dataset NAME")
-    name, graph = named_graph(dataset, edges, nodes, reading)
+    if edges is not None and dataset is not None:
+        raise InputError("give either EDGES or --dataset NAME, not both")
     from functools import partial
 
+    from graphgate.embedder import GATE
     from graphgate.experiments.experiment import find_experiment
     from graphgate.experiments.methods import find_method
     from graphgate.experiments.tasks import LinksTask
 
     find_own([method])
     known = find_method(method)
+    name, graph = named_graph(dataset, edges, nodes, reading)
     experiment = None if edges is not None else find_experiment(method, name, "links")
     settings = {**(experiment.settings if experiment else {}), **settings_of(set_ or [])}
     task = LinksTask(partial(known.make, settings), graph, val, test)
+    made = task.make_method(seed)
+    if isinstance(made, GATE):
+        check_memory(graph, made)
     with notes():
         run = task.run(seed)
     held = {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}

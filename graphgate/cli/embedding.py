@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphgate.cli.given import distinct, layer_sizes
+from graphgate.cli.given import check_memory, distinct, layer_sizes
 from graphgate.cli.options import (
     Activation,
     AttentionOut,
@@ -124,9 +124,10 @@ def embed(
     from graphgate.embedder import GATE
     from graphgate.evaluation.measure import measured
 
+    places.check_names(graph)
     gate = GATE(**settings, checkpoint=checkpoint)
     if not force:
-        _check_memory(graph, gate)
+        check_memory(graph, gate)
     threads = torch.get_num_threads()
     if record is not None:
         torch.set_num_threads(record.threads)  # other numbers add in another order
@@ -215,13 +216,6 @@ def _compare(
     raise typer.Exit(1)
 
 
-def _check_memory(graph: Graph, gate: GATE) -> None:
-    from graphgate.capacity.size import Size
-    from graphgate.capacity.verdict import check_fits
-
-    check_fits(Size.of(graph), gate)
-
-
 @dataclass(frozen=True)
 class _Places:
     """Where what was learned goes; None: it is not asked for."""
@@ -254,6 +248,19 @@ class _Places:
             check_new_folder(self.run)
         files = (self.out, self.model, self.attention, self.reconstruction, self.page)
         distinct(*inputs, checkpoint, self.run, *files)
+
+    def check_names(self, graph: Graph) -> None:
+        """Before any training: what is written can name these nodes, labels and features."""
+        from graphgate.outputs.embedding import LABEL_ENDINGS, held
+
+        ending = ".parquet" if self.out is None else self.out.suffix.lower()
+        held(ending, graph.ids, graph.label_values() if ending in LABEL_ENDINGS else None)
+        if self.run is not None:
+            held(".parquet", graph.ids, graph.label_values())
+        if self.reconstruction is not None:
+            from graphgate.outputs.reconstruction import check_feature_names
+
+            check_feature_names(self.reconstruction, graph.feature_names)
 
     def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
         if self.out is not None:
@@ -313,6 +320,7 @@ def transform(
     from graphgate.embedder import GATE
 
     gate = GATE.load(model, device=device)
-    graph = reading.read(edges, nodes, gate)
+    graph = gate.as_trained(reading.read(edges, nodes, gate))
     typer.echo(summary(graph), err=True)
+    places.check_names(graph)
     places.write(graph, gate, gate.transform(graph))

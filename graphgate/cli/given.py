@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphgate.cli.printing import notes
+import typer
+
+from graphgate.cli.printing import notes, summary
 from graphgate.cli.reading import Reading
 from graphgate.errors import InputError
 
@@ -31,7 +34,7 @@ def layer_sizes(text: str) -> tuple[int, ...]:
 
 
 def settings_of(given: list[str]) -> dict[str, object]:
-    """NAME=VALUE as TOML reads the value; a word needs no quotes."""
+    """NAME=VALUE as TOML reads the value; a word needs no quotes, a list no brackets."""
     import tomllib
 
     found: dict[str, object] = {}
@@ -39,10 +42,10 @@ def settings_of(given: list[str]) -> dict[str, object]:
         name, sign, value = text.partition("=")
         if not (sign and name):
             raise InputError(f"--set takes NAME=VALUE, got {text!r}")
-        try:
-            found[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[name] = value
+        found[name] = value
+        for written in (f"[{value}]" if "," in value else value, value):
+            with suppress(tomllib.TOMLDecodeError):
+                found[name] = tomllib.loads(f"value = {written}")["value"]
     return found
 
 
@@ -61,13 +64,22 @@ def named_graph(
 ) -> tuple[str, Graph]:
     """Name and graph: the user's own where its edges are given, else a citation graph."""
     if edges is not None:
-        return edges.name.partition(".")[0] or edges.name, reading.read(edges, nodes, gate)
+        graph = reading.read(edges, nodes, gate)
+        typer.echo(summary(graph), err=True)
+        return edges.name.partition(".")[0] or edges.name, graph
     if nodes is not None:
         raise InputError(f"there are nodes ({nodes}) but no edges; name the edges too: EDGES")
     from graphgate.sources.citation import load_dataset
 
     assert dataset is not None
     return dataset, load_dataset(dataset).graph
+
+
+def check_memory(graph: Graph, gate: GATE) -> None:
+    from graphgate.capacity.size import Size
+    from graphgate.capacity.verdict import check_fits
+
+    check_fits(Size.of(graph), gate)
 
 
 def embedded_graph(
@@ -78,7 +90,9 @@ def embedded_graph(
 
     gate = None if model is None else GATE.load(model)
     name, graph = named_graph(dataset, edges, nodes, reading, gate)
-    if gate is None:
+    if gate is not None:
+        graph = gate.as_trained(graph)
+    else:
         gate = GATE(random_state=0)
         if edges is None:
             from graphgate.experiments.experiment import find_experiment
@@ -86,6 +100,7 @@ def embedded_graph(
             experiment = find_experiment("gate", dataset, "transductive")
             assert experiment is not None
             gate.set_params(**experiment.settings)
+        check_memory(graph, gate)
         with notes():
             gate.fit(graph)
     return name, graph, gate

@@ -38,9 +38,15 @@ def figures(
     from graphgate.evaluation.edge_attention import class_attention, edge_attention
     from graphgate.evaluation.report import write_json
     from graphgate.experiments.trial import Results
-    from graphgate.figures.gallery import ablation_figures, graph_figures, write_figures
+    from graphgate.figures.gallery import (
+        ablation_figures,
+        check_formats,
+        graph_figures,
+        write_figures,
+    )
     from graphgate.figures.loss_curve import draw_losses
 
+    check_formats(formats.split(","))  # before any training
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
     title = _title(name)
     attention = gate.attend(graph).average
@@ -78,7 +84,9 @@ def explore(
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve it to this machine's browsers until Ctrl-C.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Port of the server; 0 takes any free one.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the server; 0 takes any free one.")
+    ] = 0,
 ) -> None:
     """Make a page to look around in an embedded graph: one file, which asks for nothing else."""
     if out is None and not serve:

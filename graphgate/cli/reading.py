@@ -72,6 +72,8 @@ class Reading:
         told |= {"weight": self.weight or None, "label": self.label or None}
         told |= {name: told[name] or () for name in ("drop", "words", "categories")}
         told["scale"] = not told.pop("no_scale")
+        if gate is not None and self.directed and not gate.directed_:
+            raise InputError("the model was trained on undirected edges; leave out --directed")
         told["directed"] = gate.directed_ if gate is not None else self.directed or None
         encoding = getattr(gate, "encoding_", None)
         if encoding is not None:

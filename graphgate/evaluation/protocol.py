@@ -7,13 +7,16 @@ the unseen nodes are gone while either learns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from statistics import mean, stdev
 from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score
 
 from graphgate.errors import InputError
@@ -189,7 +192,7 @@ class Task:
         graph, setting, unseen = self.graph, self.setting, self.unseen
         assert graph.labels is not None
         method = self.make_method(seed)
-        with measured() as cost:
+        with measured() as cost, as_many_epochs_as_set():
             if hasattr(method, "predict"):
                 predicted = classify(method, graph, setting, unseen)
             else:
@@ -222,6 +225,17 @@ class Task:
             return None
         val = _scored(graph, "val")
         return _percent(accuracy_score(graph.labels[val], predicted[val]))
+
+
+@contextmanager
+def as_many_epochs_as_set() -> Iterator[None]:
+    """A run has the epochs that its settings say, so that GATE need not advise more.
+
+    Other warnings, also that a probe has not converged, are still shown.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the loss was still falling", ConvergenceWarning)
+        yield
 
 
 def refuse_interrupted(method: Any) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from graphgate.errors import InputError
+from graphgate.attributes import Column as Attribute
+from graphgate.errors import InputError, InputWarning
+from graphgate.graph import Graph
+from graphgate.structure import ROLES
 
 MOST_CATEGORIES = 256  # more are no legend any more, so they are only shown as text
 FEW_NUMBERS = 12  # whole numbers with at most so many different values are categories
@@ -54,6 +58,41 @@ def column(name: str, values: Any, n: int) -> Column:
     position = {word: code for code, word in enumerate(order)}
     codes = np.array([-1 if _missing(word) else position[word] for word in words])
     return categories(name, codes, order)
+
+
+def attribute_columns(graph: Graph, most: int) -> Iterator[Column]:
+    """What a user said of the nodes, as it was said: numbers not scaled, categories by name.
+
+    Words are many a node and no colour. Of features made of edges alone, roles can be read, but
+    not positions. Of more than `most` columns the first are shown, with a warning.
+    """
+    table = graph.attributes
+    if table is None:
+        return
+    shown = [name for name in table.names if table.column(name).kind != "words"]
+    if graph.structural:
+        shown = [name for name in shown if name in ROLES]
+    if len(shown) > most:
+        warnings.warn(
+            f"the page shows the first {most:,} of {len(shown):,} columns of the nodes; let those "
+            "to be seen stand first",
+            InputWarning,
+            stacklevel=5,
+        )
+    for name in shown[:most]:
+        yield _attribute(name, table.column(name))
+
+
+def _attribute(name: str, given: Attribute) -> Column:
+    if given.kind == "number":
+        return Column(name, "number", given.values.astype(np.float32))
+    if given.kind == "boolean":
+        return categories(name, np.where(given.missing, -1, given.values), ("false", "true"))
+    # Of a part of a graph, only the values that occur there.
+    present, codes = np.unique(given.values[~given.missing], return_inverse=True)
+    found = np.full(len(given), -1)
+    found[~given.missing] = codes
+    return categories(name, found, [given.vocabulary[code] for code in present.tolist()])
 
 
 def _many(numbers: np.ndarray) -> bool:

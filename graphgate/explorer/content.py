@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
+from graphgate.clustering import cluster_nodes, different_vectors
 from graphgate.embedder import Attention
 from graphgate.errors import InputError
-from graphgate.explorer.columns import Column, categories, column
+from graphgate.explorer.columns import Column, attribute_columns, categories, column
 from graphgate.explorer.neighbors import attended_pairs, nearest_nodes
 from graphgate.figures.node_map import project
 from graphgate.graph import Graph
@@ -21,6 +21,7 @@ from graphgate.graph import Graph
 NEAREST = 12
 CLUSTERS_WITHOUT_CLASSES = 8
 MOST_FEATURE_COLUMNS = 20  # wider features are bags of words or the like: no attributes to read
+MOST_ATTRIBUTE_COLUMNS = 50  # a page holds every value of every column
 MOST_PROJECTED = 20_000  # t-SNE of more nodes takes longer than anyone waits
 
 
@@ -66,7 +67,8 @@ def from_embedding(
     attention : `GATE.attention_` or `GATE.attend(graph)`, or an (N, N) sparse array.
     points : (N, 2); t-SNE of the embedding by default.
     clusters : N whole numbers; k-means with as many clusters as classes by default.
-    columns : name -> N values, more to colour by and to read.
+    columns : name -> N values, more to colour by and to read; one that has the name of an
+        attribute takes its place.
 
     >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)], labels=list("aabb"))
     >>> content = from_embedding(graph, np.eye(4), graph.adjacency / 2)
@@ -130,6 +132,11 @@ def _columns(
 ) -> tuple[Column, ...]:
     found = list(_own_columns(graph, z, edges, clusters, seed))
     taken = {each.name for each in found}
+    for each in attribute_columns(graph, MOST_ATTRIBUTE_COLUMNS):
+        if each.name in given:
+            continue
+        # A column of one's own may be named as one of the page's.
+        found.append(replace(each, name=f"{each.name} (attribute)") if each.name in taken else each)
     for name, values in given.items():
         if str(name) in taken:
             raise InputError(f"the column {name!r} is there twice; give it another name")
@@ -141,7 +148,7 @@ def _columns(
 def _own_columns(
     graph: Graph, z: np.ndarray, edges: np.ndarray, clusters: np.ndarray | None, seed: int
 ) -> Iterator[Column]:
-    """Class, cluster, split, number of neighbours, and features where they are few."""
+    """Class, cluster, split, number of neighbours, and plain features where they are few."""
     n = graph.n_nodes
     if graph.labels is not None:
         yield categories("class", graph.labels, graph.classes)
@@ -158,17 +165,14 @@ def _own_columns(
         yield categories("split", codes, tuple(graph.splits))
     degrees = np.bincount(edges.ravel(), minlength=n).astype(np.float32)
     yield Column("neighbours", "number", degrees)
-    if graph.n_features <= MOST_FEATURE_COLUMNS and graph.feature_names is not None:
+    plain = graph.attributes is None and graph.feature_names is not None
+    if plain and graph.n_features <= MOST_FEATURE_COLUMNS:
         x = sp.csr_array(graph.x).toarray()
-        for name, values in zip(graph.feature_names, x.T, strict=True):
+        for name, values in zip(graph.feature_names or (), x.T, strict=True):
             yield Column(f"feature {name}", "number", values.astype(np.float32))
 
 
 def _clusters(z: np.ndarray, wanted: int, seed: int) -> np.ndarray:
-    """Cluster numbers from 1, the largest cluster first."""
-    k = min(wanted, len({row.tobytes() for row in z}))  # no more than different vectors
-    method = KMeans if len(z) <= MOST_PROJECTED else MiniBatchKMeans
-    codes = method(k, n_init=3, random_state=seed).fit_predict(z)
-    rank = np.empty(k, dtype=np.int64)
-    rank[np.argsort(-np.bincount(codes, minlength=k), kind="stable")] = np.arange(k)
-    return rank[codes] + 1
+    """Cluster numbers from 1, the largest cluster first; as `graphgate cluster` finds them."""
+    k = different_vectors(z, wanted)
+    return cluster_nodes(z, k, quick=len(z) > MOST_PROJECTED, seed=seed) + 1

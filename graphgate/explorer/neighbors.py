@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 
-BLOCK_ENTRIES = 16_000_000  # similarities held at once, 64 MB
+from graphgate.answers.similar import nearest
 
 
 def attended_pairs(attention: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -37,18 +36,8 @@ def strength(values: np.ndarray) -> np.ndarray:
 def nearest_nodes(embedding: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The k other nodes of largest cosine, (N, k) rows and (N, k) cosines, nearest first."""
     n = len(embedding)
-    k = min(k, n - 1)
+    if n == 1:
+        return np.empty((1, 0), dtype=np.int64), np.empty((1, 0), dtype=np.float32)
     z = np.asarray(embedding, dtype=np.float32)
-    lengths = np.linalg.norm(z, axis=1, keepdims=True)
-    z = (z / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    nearest = np.empty((n, k), dtype=np.int64)
-    cosine = np.empty((n, k), dtype=np.float32)
-    step = max(1, BLOCK_ENTRIES // n)
-    for start in range(0, n, step):
-        block = torch.from_numpy(z[start : start + step] @ z.T)  # (B, N)
-        own = torch.arange(len(block))
-        block[own, start + own] = -torch.inf
-        found = block.topk(k, dim=1)
-        nearest[start : start + step] = found.indices.numpy()
-        cosine[start : start + step] = found.values.numpy()
-    return nearest, cosine
+    _, rows, cosines = zip(*nearest(z, np.arange(n), k), strict=True)
+    return np.concatenate(rows), np.concatenate(cosines)

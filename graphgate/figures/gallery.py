@@ -62,12 +62,16 @@ def graph_figures(
     }
 
 
+def check_formats(formats: Sequence[str]) -> None:
+    if unknown := [form for form in formats if form not in FORMATS]:
+        raise InputError(f"unknown format {unknown[0]!r}; use {', '.join(FORMATS)}")
+
+
 def write_figures(
     figures: Mapping[str, Figure], folder: Path, formats: Sequence[str] = ("png", "svg")
 ) -> Iterator[Path]:
     """Every figure in every format; yields each file when it is written, whole."""
-    if unknown := [form for form in formats if form not in FORMATS]:
-        raise InputError(f"unknown format {unknown[0]!r}; use {', '.join(FORMATS)}")
+    check_formats(formats)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():

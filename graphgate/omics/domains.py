@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.mixture import GaussianMixture
 
 from graphgate import arguments
+from graphgate.clustering import CLUSTER_METHODS, cluster_nodes
 from graphgate.errors import InputError
 from graphgate.omics.tissue import check_adata
-
-METHODS = ("kmeans", "gaussian-mixture")
 
 
 def cluster_domains(
@@ -31,8 +28,8 @@ def cluster_domains(
     """
     check_adata(adata)
     k = arguments.whole("k", k)
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if method not in CLUSTER_METHODS:
+        raise InputError(f"method must be one of {', '.join(CLUSTER_METHODS)}, got {method!r}")
     if key not in adata.obsm:
         raise InputError(f"obsm has no {key!r}; make it with embed_anndata(adata) first")
     embedding = np.asarray(adata.obsm[key], dtype=np.float64)
@@ -41,22 +38,13 @@ def cluster_domains(
             f"{k:,} domains of {len(embedding):,} cells are asked for; use a smaller k"
         )
     seed = arguments.seed(random_state)
-    if method == "kmeans":
-        found = KMeans(k, n_init=10, random_state=seed).fit_predict(embedding)
-    else:
-        # The same scale for all columns, so that the floor under variances means the same for each.
-        spread = embedding.std(axis=0)
-        scaled = (embedding - embedding.mean(axis=0)) / np.where(spread > 0, spread, 1)
-        mixture = GaussianMixture(k, n_init=3, reg_covar=1e-4, random_state=seed)
-        found = mixture.fit_predict(scaled)
+    # Tissues have many cells and few dimensions, so that whole covariances can be learned.
+    found = cluster_nodes(embedding, k, method=method, covariance="full", seed=seed)
     adata.obs[added] = _categories(found, adata.obs_names)
 
 
 def _categories(codes: np.ndarray, names: Any) -> Any:
     import pandas as pd
 
-    values, counts = np.unique(codes, return_counts=True)
-    rank = {value: at for at, value in enumerate(values[np.argsort(-counts, kind="stable")])}
-    texts = [str(rank[code]) for code in codes]
-    order = [str(at) for at in range(len(values))]
-    return pd.Series(pd.Categorical(texts, categories=order), index=names)
+    order = [str(code) for code in range(int(codes.max()) + 1)]
+    return pd.Series(pd.Categorical.from_codes(codes, categories=order), index=names)

@@ -58,12 +58,9 @@ def write_embedding(
     values = np.ascontiguousarray(embedding)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float32)
-    names = column(ids, "node id")
+    names, classes = held(ending, ids, labels)
     if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
         raise InputError(f"an embedding of shape {values.shape} for {len(names):,} node ids")
-    if labels is not None and ending not in LABEL_ENDINGS:
-        raise InputError(f"{target} has no place for labels; write {' or '.join(LABEL_ENDINGS)}")
-    classes = None if labels is None else label_column(labels, len(values))
     if ending in (".parquet", ".csv"):
         return write_table(target, _table(names, values, classes, wide=ending == ".csv"))
     try:
@@ -77,6 +74,28 @@ def write_embedding(
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
     return target
+
+
+def held(
+    ending: str, ids: Iterable[Hashable], labels: Sequence[Any] | None = None
+) -> tuple[pa.Array, pa.Array | None]:
+    """Ids and labels as a file of this ending holds them; an error where it cannot."""
+    names = column(ids, "node id")
+    if ending in WORD2VEC:
+        for name in names.cast(pa.string()).to_pylist():
+            if not name or name.split() != [name]:
+                raise InputError(
+                    f"the node id {name!r} is empty or has white space in it, which word2vec's "
+                    "text cannot hold; write .parquet, .csv or .npz"
+                )
+    if labels is None:
+        return names, None
+    if ending not in LABEL_ENDINGS:
+        raise InputError(f"{ending} has no place for labels; write {' or '.join(LABEL_ENDINGS)}")
+    classes = label_column(labels)
+    if len(classes) != len(names):
+        raise InputError(f"{len(classes):,} labels for {len(names):,} node ids")
+    return names, classes
 
 
 def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide: bool) -> pa.Table:
@@ -95,7 +114,7 @@ def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dic
     """Arrays without pickled objects: text is of fixed width, a missing label is masked."""
     arrays: dict[str, Any] = {"ids": plain_array(names, "node id"), "embedding": values}
     if labels is not None:
-        blank: Any = "" if labels.type == pa.string() else 0
+        blank: Any = "" if labels.type == pa.string() else labels.type.to_pandas_dtype()(0)
         arrays["labels"] = plain_array(labels.fill_null(blank), "label")
         if labels.null_count:
             arrays["labelled"] = np.asarray(labels.is_valid())
@@ -104,7 +123,8 @@ def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dic
 
 def plain_array(items: pa.Array, what: str) -> np.ndarray:
     listed = items.to_pylist()
-    made = np.array(listed, dtype=np.int64 if items.type == pa.int64() else np.str_)
+    made = np.array(listed, dtype=np.str_ if pa.types.is_string(items.type) else None)
+    made = made.astype(np.int64) if items.type == pa.int64() else made  # also where it is empty
     if made.tolist() != listed:  # NumPy's text ends where its zeros begin
         raise InputError(f"a {what} ends in a zero byte, which .npz cannot hold; use .parquet")
     return made
@@ -112,12 +132,6 @@ def plain_array(items: pa.Array, what: str) -> np.ndarray:
 
 def _write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
     written = names.cast(pa.string())
-    for name in written.to_pylist():
-        if not name or name.split() != [name]:
-            raise InputError(
-                f"the node id {name!r} is empty or has white space in it, which word2vec's text "
-                "cannot hold; write .parquet, .csv or .npz"
-            )
     file.write(f"{values.shape[0]} {values.shape[1]}\n".encode())
     for start in range(0, len(values), _LINES):
         block = values[start : start + _LINES]

@@ -33,9 +33,8 @@ def write_reconstruction(
     features = [f"x{at}" for at in range(x.shape[1])] if feature_names is None else feature_names
     if len(features) != x.shape[1]:
         raise InputError(f"{len(features):,} feature names for {x.shape[1]:,} features")
+    check_feature_names(target, features)
     if target.suffix.lower() != ".npz":
-        if "node_id" in features:
-            raise InputError("a feature is named 'node_id', as is the column of ids; write .npz")
         columns = {name: pa.array(x[:, at]) for at, name in enumerate(features)}
         return write_table(target, pa.table({"node_id": names} | columns))
     arrays: dict[str, Any] = {
@@ -49,3 +48,9 @@ def write_reconstruction(
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
     return target
+
+
+def check_feature_names(path: StrPath, names: Sequence[str] | None) -> None:
+    """A table has one column of a name."""
+    if Path(path).suffix.lower() != ".npz" and "node_id" in (names or ()):
+        raise InputError("a feature is named 'node_id', as is the column of ids; write .npz")

@@ -12,6 +12,7 @@ import pyarrow.parquet
 
 from graphgate.errors import InputError
 from graphgate.files import replacing
+from graphgate.intake import plain
 from graphgate.outputs.places import StrPath, check_output_path
 
 TABLE_ENDINGS = (".parquet", ".csv")
@@ -37,11 +38,15 @@ def column(values: Any, what: str) -> pa.Array:
         raise InputError(f"a {what} does not fit into 64 bits; use text") from None
 
 
-def label_column(labels: Any, n: int) -> pa.Array:
-    made = column(labels, "label")
-    if len(made) != n:
-        raise InputError(f"{len(made):,} labels for {n:,} node ids")
-    return made
+def label_column(labels: Any) -> pa.Array:
+    """As `column`, but also of truth values or of any numbers."""
+    items = [plain(item) for item in labels]
+    given = {type(item) for item in items if item is not None}
+    if given == {bool}:
+        return pa.array(items, pa.bool_())
+    if float in given and given <= {int, float}:
+        return pa.array(items, pa.float64())
+    return column(items, "label")
 
 
 def write_table(path: StrPath, table: pa.Table) -> Path:

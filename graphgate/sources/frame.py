@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -56,5 +57,8 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
 
 def _told(error: Exception) -> str:
     """pandas' columns are named in the second part of Arrow's answer."""
+    found = re.search(r"failed for column (.+) with type object", str(error))
+    if found:
+        return f"column {found[1]!r} holds values of several kinds; make all numbers, or all text"
     parts = [str(part).strip() for part in error.args if str(part).strip()]
     return "; ".join(part.splitlines()[0] for part in parts) or first_line(error)

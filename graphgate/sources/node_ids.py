@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 
 
 def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Ids as int64 or text, none missing."""
+    """Ids as int64 or text, none missing; UUIDs as their text.
+
+    A missing value makes pandas write whole numbers as 1.0, and so do tables joined to others.
+    """
     if column.null_count:
         row = column.is_null().index(True).as_py()
         table.refuse_cell(row, name, "names no node; give an id")
@@ -27,6 +31,11 @@ def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArr
         return column.cast(pa.int64())
     if is_text(column.type):
         return column.cast(pa.large_string())
+    if str(column.type) == "extension<arrow.uuid>":
+        return pa.chunked_array([pa.array(map(str, column.to_pylist()), pa.large_string())])
+    if pa.types.is_floating(column.type):
+        with suppress(pa.ArrowInvalid):  # refused below
+            return column.cast(pa.int64())
     if pa.types.is_integer(column.type):
         try:
             return column.cast(pa.int64())

@@ -64,10 +64,12 @@ def check_names(what: str, names: Sequence[Any]) -> list[str]:
     """Refuses columns without a name, or two of one name."""
     seen: set[str] = set()
     for at, name in enumerate(names, start=1):
-        if not isinstance(name, str) or not name.strip():
+        if name is None or name != name or not str(name).strip():
             raise InputError(
                 f"column {at} of {what} has no name; name it, or write the table without its index"
             )
+        if not isinstance(name, str):
+            raise InputError(f"column {at} of {what} is named {name!r}; name it by text")
         if name in seen:
             raise InputError(f"{what} has two columns named {name!r}; rename or remove one")
         seen.add(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from graphgate.sources.csv_file import COMPRESSIONS, SEPARATORS, CsvFile
 from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, read_edges
 from graphgate.sources.frame import Frame
 from graphgate.sources.graph_file import (
+    GRAPH_ENDINGS,
     is_adjacency_file,
     is_graph_file,
     read_graph_file,
@@ -93,7 +94,7 @@ def read_graph(
         edge_table, directed = network_edges(network, edges, nodes), network.directed
         edge_columns = EdgeColumns()
     else:
-        edge_table = open_table(edges)
+        edge_table = open_table(edges, others=tuple(GRAPH_ENDINGS))
     if features is not None:
         return graph_of_rows(
             edge_table, features, edge_columns, unknown_nodes, directed=bool(directed)
@@ -143,8 +144,8 @@ def graph_from_frames(
     )
 
 
-def open_table(path: StrPath) -> Table:
-    """A file by its ending."""
+def open_table(path: StrPath, *, others: Sequence[str] = ()) -> Table:
+    """A file by its ending; `others` would not be tables, but might be used in this place."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in PARQUET:
         return ParquetFile.open(path)
@@ -156,6 +157,7 @@ def open_table(path: StrPath) -> Table:
     raise InputError(
         f"{path} is not named as a table: use .csv or .tsv, perhaps with "
         f"{', '.join(COMPRESSIONS)} after it, or {' or '.join(PARQUET)}"
+        + (f"; or as a graph: {', '.join(others)}" if others else "")
     )
 
 
