@@ -15,9 +15,10 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from graphgate.answers import similar
 from graphgate.answers.classes import cross_validate, predict_unlabelled
-from graphgate.answers.clusters import agreement, cluster_nodes, matched_accuracy
+from graphgate.answers.clusters import agreement, matched_accuracy
 from graphgate.answers.labels import labels_of
 from graphgate.answers.links import link_quality, link_scores, split_links
+from graphgate.clustering import cluster_nodes
 from graphgate.errors import InputError, InputWarning
 from graphgate.experiments.tasks import ClusteringTask, LinksTask
 from graphgate.graph import Graph

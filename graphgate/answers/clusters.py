@@ -7,10 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from graphgate.clustering import cluster_nodes
 from graphgate.errors import InputError
-
-__all__ = ["agreement", "cluster_nodes", "matched_accuracy"]
 
 
 def agreement(labels: np.ndarray, clusters: np.ndarray) -> dict[str, float]:

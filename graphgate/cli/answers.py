@@ -111,8 +111,9 @@ def cluster(
     from graphgate.outputs.embedding import read_embedding
 
     found = read_embedding(embedding)
-    from graphgate.answers.clusters import agreement, cluster_nodes
+    from graphgate.answers.clusters import agreement
     from graphgate.answers.labels import labels_of
+    from graphgate.clustering import cluster_nodes
 
     labels = labels_of(found, nodes, id=id, label=label)
     if clusters is None:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from graphgate.answers.clusters import agreement, cluster_nodes
+from graphgate.answers.clusters import agreement
 from graphgate.answers.links import link_quality, split_links
+from graphgate.clustering import cluster_nodes
 from graphgate.errors import InputError
 from graphgate.evaluation.measure import Cost, measured
 from graphgate.evaluation.protocol import Run, embed, refuse_interrupted
