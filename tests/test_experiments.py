@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphgate import cli
 from graphgate.cli.given import settings_of
 from graphgate.errors import InputError
 from graphgate.evaluation.protocol import Run
@@ -718,13 +717,13 @@ def test_the_experiments_of_other_tasks(method, dataset):
 
 
 @pytest.mark.parametrize("table", ["clustering", "links"])
-def test_other_tasks_are_run_kept_and_reported(command, module, table):
+def test_other_tasks_are_run_kept_and_reported(run, module, table):
     wanted = [
         *("reproduce", table, "--methods", f"{module}:Sketch", "--datasets", "citeseer"),
         *("--runs", "2", "--results", ".", "--jobs", "1", "--json", "cells.json"),
     ]
-    assert command(*wanted)[:2] == (0, "made 2 runs; all are in runs\n")
-    assert command(*wanted)[:2] == (0, "made 0 runs; all are in runs\n")
+    assert run(*wanted)[:2] == (0, "made 2 runs; all are in runs\n")
+    assert run(*wanted)[:2] == (0, "made 0 runs; all are in runs\n")
     (found,) = json.loads(Path("cells.json").read_text("utf-8"))
     names = {"clustering": ["nmi", "ari", "accuracy"], "links": ["auc", "ap"]}[table]
     assert list(found["metrics"]) == names
@@ -735,7 +734,7 @@ def test_other_tasks_are_run_kept_and_reported(command, module, table):
     assert {name: found["runs"][1][name] for name in names} == {
         name: again.run(1).metrics[name] for name in names
     }
-    code, out, err = command(*wanted, "--report")
+    code, out, err = run(*wanted, "--report")
     assert code == 0, err
     assert f"{found['mean']:.1f} ± {found['std']:.1f} (2)" in out
 
@@ -783,20 +782,6 @@ def module(tmp_path, monkeypatch) -> str:
     return name
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Runs a command in this process: exit code, standard output, standard error."""
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return command
-
-
 def reproduce(method: str, runs: int = 3) -> list[str]:
     return [
         *("reproduce", "transductive", "--methods", method, "--datasets", "citeseer"),
@@ -807,9 +792,9 @@ def reproduce(method: str, runs: int = 3) -> list[str]:
 PROMISED = {"method", "dataset", "setting", "runs", "mean", "std", "paper", "split", "versions"}
 
 
-def test_reproduce_runs_and_reports(command, module):
+def test_reproduce_runs_and_reports(run, module):
     wanted = reproduce(f"{module}:Sketch")
-    code, out, err = command(*wanted, "--jobs", "1", "--json", "cells.json")
+    code, out, err = run(*wanted, "--jobs", "1", "--json", "cells.json")
     assert (code, out, err) == (0, "made 3 runs; all are in runs\n", "")
     stored_runs = files()
     assert len(stored_runs) == 3
@@ -823,8 +808,8 @@ def test_reproduce_runs_and_reports(command, module):
     assert found["mean"] == pytest.approx(np.mean(values), abs=1e-4)
     assert found["std"] == pytest.approx(np.std(values, ddof=1), abs=1e-4)
 
-    assert command(*wanted, "--jobs", "1")[:2] == (0, "made 0 runs; all are in runs\n")
-    code, out, err = command(*wanted, "--report", "--json", "again.json")
+    assert run(*wanted, "--jobs", "1")[:2] == (0, "made 0 runs; all are in runs\n")
+    code, out, err = run(*wanted, "--report", "--json", "again.json")
     assert code == 0, err
     assert Path("again.json").read_bytes() == Path("cells.json").read_bytes()
     assert files() == stored_runs
@@ -835,41 +820,41 @@ def test_reproduce_runs_and_reports(command, module):
     assert json.loads(Path("tables/transductive.json").read_text("utf-8")) == [found]
 
 
-def test_a_report_of_nothing(command, module):
-    code, out, _ = command(*reproduce(f"{module}:Sketch"), "--report", "--json", "none.json")
+def test_a_report_of_nothing(run, module):
+    code, out, _ = run(*reproduce(f"{module}:Sketch"), "--report", "--json", "none.json")
     assert code == 0
     assert "| — | — | — |" in out
     assert json.loads(Path("none.json").read_text("utf-8")) == []
 
 
-def test_a_report_runs_nothing(command, monkeypatch):
+def test_a_report_runs_nothing(run, monkeypatch):
     monkeypatch.setattr(Trial, "run", lambda self: pytest.fail("ran"))
     for table in TABLES:
-        code, out, err = command("reproduce", table, "--report", "--results", "new/folder")
+        code, out, err = run("reproduce", table, "--report", "--results", "new/folder")
         assert code == 0, err
         assert "| GATE" in out
 
 
-def test_a_seeded_split_is_told(command, module):
+def test_a_seeded_split_is_told(run, module):
     arguments = reproduce(f"{module}:Sketch", runs=1)
     arguments[arguments.index("citeseer")] = "cora"
-    code, _, err = command(*arguments, "--jobs", "1")
+    code, _, err = run(*arguments, "--jobs", "1")
     assert code == 0
     assert "cora: a fixed seeded split of the public one's sizes, not the public split" in err
 
 
-def test_reproduce_on_random_splits(command, module):
+def test_reproduce_on_random_splits(run, module):
     wanted = [*reproduce(f"{module}:Sketch", runs=2), "--split", "random", "--json", "r.json"]
-    assert command(*wanted, "--jobs", "1")[0] == 0
+    assert run(*wanted, "--jobs", "1")[0] == 0
     (found,) = json.loads(Path("r.json").read_text("utf-8"))
     assert found["split"] == "random"
     assert all(Path(file).name.startswith("random-00") for file in files())
-    assert command(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")[1].startswith("made 2")
+    assert run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")[1].startswith("made 2")
 
 
-def test_a_broken_method_of_one_s_own(command, module):
+def test_a_broken_method_of_one_s_own(run, module):
     wanted = reproduce(f"{module}:Broken,{module}:Sketch", runs=2)
-    code, out, err = command(*wanted, "--jobs", "1")
+    code, out, err = run(*wanted, "--jobs", "1")
     assert (code, out) == (2, "")
     assert err.startswith("graphgate: 2 of 4 runs failed, the others are kept; the first: ")
     assert "ZeroDivisionError: one over none" in err
@@ -899,11 +884,11 @@ def test_a_broken_method_of_one_s_own(command, module):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_reproduced(command, arguments, words):
+def test_what_cannot_be_reproduced(run, arguments, words):
     quick = ["--runs", "1", "--jobs", "1", "--results", "."]
     if "--datasets" not in arguments:
         quick += ["--datasets", "citeseer"]
-    code, out, err = command("reproduce", *arguments, *quick)
+    code, out, err = run("reproduce", *arguments, *quick)
     assert (code, out) == (2, ""), err
     assert err.startswith("graphgate: ")
     assert err.count("\n") == 1
@@ -911,7 +896,7 @@ def test_what_cannot_be_reproduced(command, arguments, words):
     assert files() == []
 
 
-def test_a_report_counts_the_public_runs_wherever_they_were_made(command, module):
+def test_a_report_counts_the_public_runs_wherever_they_were_made(run, module):
     """Cora is here with its seeded split; the runs on the public one were made elsewhere."""
     mine = Experiment(f"{module}:Sketch", "cora", "transductive")
     grid = grid_of(mine)
@@ -919,18 +904,18 @@ def test_a_report_counts_the_public_runs_wherever_they_were_made(command, module
     wanted += ["--results", ".", "--report", "--json", "out.json"]
     for split, value in (("seeded", 60.0), ("public", 70.0)):
         grid.results.keep(Trial.of(mine, split, {}, 0), a_run(value, seed=0))
-        code, _, err = command(*wanted)
+        code, _, err = run(*wanted)
         assert code == 0, err
         (found,) = json.loads(Path("out.json").read_text("utf-8"))
         assert (found["split"], found["mean"]) == (split, value)
         assert ("not the public split" in err) == (split == "seeded")
-    command(*wanted, "--split", "seeded")
+    run(*wanted, "--split", "seeded")
     (found,) = json.loads(Path("out.json").read_text("utf-8"))
     assert (found["split"], found["mean"]) == ("seeded", 60.0)
 
 
 @pytest.mark.parametrize("name", ["", "runs", "tables"])
-def test_a_file_where_the_folder_should_be(command, module, name):
+def test_a_file_where_the_folder_should_be(run, module, name):
     Path("kept").mkdir()
     if not name:
         Path("kept").rmdir()
@@ -938,7 +923,7 @@ def test_a_file_where_the_folder_should_be(command, module, name):
     arguments = reproduce(f"{module}:Sketch", runs=1)
     arguments[-1] = "kept"
     for more in ([], ["--report"]):
-        code, _, err = command(*arguments, "--jobs", "1", *more)
+        code, _, err = run(*arguments, "--jobs", "1", *more)
         if name == "tables" and not more:
             assert code == 0
             continue
@@ -948,18 +933,18 @@ def test_a_file_where_the_folder_should_be(command, module, name):
         assert err.count("\n") == 1
 
 
-def test_a_damaged_run_is_one_line(command, module):
-    command(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")
+def test_a_damaged_run_is_one_line(run, module):
+    run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")
     Path(files()[1]).write_text("{")
     for more in ([], ["--report"]):
-        code, _, err = command(*reproduce(f"{module}:Sketch", runs=2), *more)
+        code, _, err = run(*reproduce(f"{module}:Sketch", runs=2), *more)
         assert code == 2
         assert err == f"graphgate: {files()[1]} is not the stored run it is named for; remove it\n"
 
 
 @pytest.mark.parametrize("more", [["--runs", "0"], ["--jobs", "0"], ["--speed", "3"]], ids=" ".join)
-def test_usage_errors_of_reproduce(command, more):
-    code, out, err = command("reproduce", "transductive", *more)
+def test_usage_errors_of_reproduce(run, more):
+    code, out, err = run("reproduce", "transductive", *more)
     assert (code, out) == (2, "")
     assert err.startswith("Usage: ")
 
@@ -967,8 +952,8 @@ def test_usage_errors_of_reproduce(command, more):
 # --- evaluate --set ------------------------------------------------------------------------------
 
 
-def evaluated(command, module: str, *more: str) -> dict:
-    code, _, err = command(
+def evaluated(run, module: str, *more: str) -> dict:
+    code, _, err = run(
         *("evaluate", "--dataset", "citeseer", "--method", f"{module}:Sketch", "--runs", "2"),
         *("--jobs", "1", "--json", "out.json", *more),
     )
@@ -976,15 +961,15 @@ def evaluated(command, module: str, *more: str) -> dict:
     return json.loads(Path("out.json").read_text("utf-8"))
 
 
-def test_settings_on_the_command_line(command, module):
-    plain = evaluated(command, module)
+def test_settings_on_the_command_line(run, module):
+    plain = evaluated(run, module)
     assert plain["settings"] == {}
-    found = evaluated(command, module, "--set", "size=1", "--set", "pause=0.0")
+    found = evaluated(run, module, "--set", "size=1", "--set", "pause=0.0")
     assert found["settings"] == {"size": 1, "pause": 0.0}
     assert isinstance(found["settings"]["size"], int)
     assert found["mean"] < plain["mean"]
-    assert evaluated(command, module, "--set", "size=1", "--set", "size=6")["mean"] == plain["mean"]
-    command(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1", "--json", "r.json")
+    assert evaluated(run, module, "--set", "size=1", "--set", "size=6")["mean"] == plain["mean"]
+    run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1", "--json", "r.json")
     (same,) = json.loads(Path("r.json").read_text("utf-8"))
     assert same["mean"] == plain["mean"]
 
@@ -1017,8 +1002,8 @@ def test_values_of_settings(text, value):
         ("random_state=3", "cannot be made"),
     ],
 )
-def test_wrong_settings(command, module, text, words):
-    code, _, err = command(
+def test_wrong_settings(run, module, text, words):
+    code, _, err = run(
         *("evaluate", "--dataset", "citeseer", "--method", f"{module}:Sketch", "--set", text),
         *("--jobs", "1"),
     )
@@ -1053,7 +1038,7 @@ def wait_for(condition, process: subprocess.Popen | None = None) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
-def test_killed_again_and_again_it_ends_with_the_same_table(command, module, tmp_path):
+def test_killed_again_and_again_it_ends_with_the_same_table(run, module, tmp_path):
     wanted = [*reproduce(f"{module}:Slow", runs=RUNS), "--jobs", "2"]
     mark = uuid.uuid4().hex
     environment = os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -1091,12 +1076,12 @@ def test_killed_again_and_again_it_ends_with_the_same_table(command, module, tmp
     assert before.items() <= finished().items()  # not one was made again
 
     def table(results: str) -> tuple[list, str]:
-        code, out, err = command(*wanted[:-3], results, "--report", "--json", "table.json")
+        code, out, err = run(*wanted[:-3], results, "--report", "--json", "table.json")
         assert code == 0, err
         (found,) = json.loads(Path("table.json").read_text("utf-8"))
         return [(one["seed"], one["accuracy"], one["macro_f1"]) for one in found["runs"]], out
 
-    assert command(*wanted[:-3], "undisturbed", "--jobs", "1")[0] == 0
+    assert run(*wanted[:-3], "undisturbed", "--jobs", "1")[0] == 0
     runs, text = table(".")
     assert (runs, text) == table("undisturbed")
     assert [seed for seed, *_ in runs] == list(range(RUNS))
