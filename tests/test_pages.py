@@ -24,12 +24,17 @@ def render():
     return module
 
 
+@pytest.fixture(scope="module")
+def tables(render):
+    return render.tables()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_tables_are_those_of_the_results(page, render):
+def test_tables_are_those_of_the_results(page, render, tables):
     text = page.read_text(encoding="utf-8")
-    assert render.rendered(text, render.tables()) == text, "run `make docs`"
+    assert render.rendered(text, tables) == text, "run `make docs`"
     wanted = set(re.findall(r"<!-- table:(\w+) -->", text))
-    assert wanted <= render.tables().keys()
+    assert wanted <= tables.keys()
 
 
 def test_only_marked_text_is_replaced(render):
