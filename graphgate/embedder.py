@@ -276,17 +276,21 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return graph
 
-    def _settings(self, graph: Graph) -> tuple[Architecture, Loss, Schedule]:
-        """The constructor's arguments, checked."""
-        form = find_preset(self.preset)
-        architecture = Architecture(
-            graph.n_features,
+    def architecture(self, n_features: int) -> Architecture:
+        """The network that `fit` would make for so many features."""
+        return Architecture(
+            n_features,
             arguments.layer_sizes(self.dims),
             self.activation,
             bool(self.tied_weights),
             bool(self.shared_attention),
             self.attention,
         )
+
+    def _settings(self, graph: Graph) -> tuple[Architecture, Loss, Schedule]:
+        """The constructor's arguments, checked."""
+        form = find_preset(self.preset)
+        architecture = self.architecture(graph.n_features)
         loss = Loss(
             form.feature_loss if self.feature_loss is None else self.feature_loss,
             arguments.number("feature_weight", self.feature_weight),

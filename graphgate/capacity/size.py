@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgate import arguments, collapsed, step
+from graphgate import collapsed, step
 from graphgate.embedder import GATE
 from graphgate.errors import InputError
 from graphgate.features import faster_dense
@@ -82,17 +82,9 @@ class Plan:
 
     @classmethod
     def of(cls, size: Size, gate: GATE) -> Plan:
-        architecture = Architecture(
-            size.features,
-            arguments.layer_sizes(gate.dims),
-            gate.activation,
-            bool(gate.tied_weights),
-            bool(gate.shared_attention),
-            gate.attention,
-        )
         width = 8 if str(gate.dtype).endswith("64") else 4
         moments = {"adam": 2, "rmsprop": 1}.get(gate.optimizer, 0)
-        return cls(size, architecture, width, moments, gate.feature_weight != 0)
+        return cls(size, gate.architecture(size.features), width, moments, gate.feature_weight != 0)
 
     @property
     def form(self) -> str:

@@ -146,13 +146,15 @@ def hide(graph: Graph, unseen: Sequence[str]) -> Graph:
 def embed(embedder: Embedder, graph: Graph, setting: str, unseen: Sequence[str]) -> np.ndarray:
     """Embeddings of all nodes, (N, D), of a method that was trained in one of the settings."""
     if setting == "transductive":
-        return embedder.fit(graph.reveal()).embedding_
+        with _as_many_epochs_as_set():
+            return embedder.fit(graph.reveal()).embedding_
     if not hasattr(embedder, "transform"):
         raise InputError(
             f"{type(embedder).__name__} cannot embed nodes it has not seen, so it has no inductive "
             "setting"
         )
-    return embedder.fit(hide(graph, unseen).reveal()).transform(graph.reveal())
+    with _as_many_epochs_as_set():
+        return embedder.fit(hide(graph, unseen).reveal()).transform(graph.reveal())
 
 
 def classify(
@@ -192,7 +194,7 @@ class Task:
         graph, setting, unseen = self.graph, self.setting, self.unseen
         assert graph.labels is not None
         method = self.make_method(seed)
-        with measured() as cost, as_many_epochs_as_set():
+        with measured() as cost:
             if hasattr(method, "predict"):
                 predicted = classify(method, graph, setting, unseen)
             else:
@@ -228,7 +230,7 @@ class Task:
 
 
 @contextmanager
-def as_many_epochs_as_set() -> Iterator[None]:
+def _as_many_epochs_as_set() -> Iterator[None]:
     """A run has the epochs that its settings say, so that GATE need not advise more.
 
     Other warnings, also that a probe has not converged, are still shown.

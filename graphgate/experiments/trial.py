@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import Run, Task, as_many_epochs_as_set
+from graphgate.evaluation.protocol import Run, Task
 from graphgate.evaluation.report import write_json
 from graphgate.evaluation.splits import random_split
 from graphgate.experiments.experiment import Experiment
@@ -60,8 +60,7 @@ class Trial:
         )
 
     def run(self) -> Run:
-        with as_many_epochs_as_set():
-            return self.task(_dataset(self.dataset)).run(self.seed)
+        return self.task(_dataset(self.dataset)).run(self.seed)
 
     def task(self, dataset: Dataset) -> Task | ClusteringTask | LinksTask:
         graph = dataset.graph
