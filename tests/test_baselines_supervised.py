@@ -10,11 +10,12 @@ import torch_geometric.nn
 from graphs import random_graph
 
 from graphgate.baselines.chebyshev import Chebyshev
+from graphgate.baselines.convolution import normalized_adjacency
 from graphgate.baselines.gat import GAT
 from graphgate.baselines.gcn import GCN
 from graphgate.baselines.monet import MoNet
 from graphgate.baselines.stogcn import StoGCN, sample_neighbors
-from graphgate.baselines.supervised import Field, Patience, Window, normalized_adjacency
+from graphgate.baselines.supervised import Field, Patience, Window
 from graphgate.errors import InputError
 from graphgate.graph import Graph
 

@@ -10,26 +10,15 @@ are filtered, which gives the same and never makes N×F dense.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
-from graphgate.baselines.supervised import (
-    Field,
-    NetworkClassifier,
-    Stopping,
-    Window,
-    as_tensor,
-    decayed_first,
-    dropped,
-    normalized_adjacency,
-    normalized_features,
-)
+from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
+from graphgate.baselines.supervised import Field, WindowClassifier, dropped
 from graphgate.graph import Graph
 
 
@@ -65,7 +54,7 @@ class _Network(nn.Module):
 
 
 @dataclass(kw_only=True)
-class Chebyshev(NetworkClassifier):
+class Chebyshev(WindowClassifier):
     """Two layers of Chebyshev filters.
 
     Parameters
@@ -79,12 +68,6 @@ class Chebyshev(NetworkClassifier):
     """
 
     order: int = 3
-    hidden: int = 16
-    dropout: float = 0.5
-    learning_rate: float = 0.01
-    weight_decay: float = 5e-4
-    epochs: int = 200
-    window: int = 10
 
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
         return _Network((n_features, self.hidden, n_classes), self.order, self.dropout)
@@ -96,9 +79,3 @@ class Chebyshev(NetworkClassifier):
         scaled = -normalized_adjacency(graph, loops=False)  # 2 / 2 (1 - A) - 1
         laplacian = scaled[field.rows][:, field.rows]
         return as_tensor(normalized_features(graph)[field.rows]), as_tensor(laplacian)
-
-    def _stopping(self) -> Stopping:
-        return Window(self.window)
-
-    def _parameters(self, network: nn.Module) -> Iterable[Any]:
-        return decayed_first(network, self.weight_decay)

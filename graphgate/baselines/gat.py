@@ -15,15 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from graphgate.baselines.supervised import (
-    Field,
-    NetworkClassifier,
-    Patience,
-    Stopping,
-    as_tensor,
-    dropped,
-    normalized_features,
-)
+from graphgate.baselines.convolution import as_tensor, normalized_features
+from graphgate.baselines.supervised import Field, PatientClassifier, dropped
 from graphgate.graph import Graph
 
 
@@ -50,7 +43,7 @@ class _Network(nn.Module):
 
 
 @dataclass(kw_only=True)
-class GAT(NetworkClassifier):
+class GAT(PatientClassifier):
     """Two attention layers.
 
     Parameters
@@ -70,20 +63,12 @@ class GAT(NetworkClassifier):
     dropout: float = 0.6
     learning_rate: float = 0.005
     weight_decay: float = 5e-4
-    epochs: int = 1000
-    patience: int = 100
 
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
         sizes = (n_features, self.hidden, n_classes)
         return _Network(sizes, self.heads, self.output_heads, self.dropout)
 
-    def _hops(self) -> int:
-        return 2
-
     def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
         loops = torch.from_numpy(np.flatnonzero(field.inner)).expand(2, -1)
         edges = field.renumbered(torch.cat([field.edges(graph), loops], dim=1))
         return as_tensor(normalized_features(graph)[field.rows]), edges
-
-    def _stopping(self) -> Stopping:
-        return Patience(self.patience)

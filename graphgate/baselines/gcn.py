@@ -7,25 +7,14 @@ layer's weights. Deviation: the loss watched for early stopping is without the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from graphgate.baselines.supervised import (
-    Field,
-    NetworkClassifier,
-    Stopping,
-    Window,
-    as_tensor,
-    decayed_first,
-    dropped,
-    normalized_adjacency,
-    normalized_features,
-)
+from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
+from graphgate.baselines.supervised import Field, WindowClassifier, dropped
 from graphgate.graph import Graph
 
 
@@ -42,7 +31,7 @@ class _Network(nn.Module):
 
 
 @dataclass(kw_only=True)
-class GCN(NetworkClassifier):
+class GCN(WindowClassifier):
     """Two graph convolutions.
 
     Parameters
@@ -54,13 +43,6 @@ class GCN(NetworkClassifier):
     window : stop when the validation loss is above its mean over so many epochs before.
     """
 
-    hidden: int = 16
-    dropout: float = 0.5
-    learning_rate: float = 0.01
-    weight_decay: float = 5e-4
-    epochs: int = 200
-    window: int = 10
-
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
         return _Network(n_features, self.hidden, n_classes, self.dropout)
 
@@ -70,9 +52,3 @@ class GCN(NetworkClassifier):
     def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
         adjacency = normalized_adjacency(graph, loops=True)[field.rows][:, field.rows]
         return as_tensor(normalized_features(graph)[field.rows]), as_tensor(adjacency)
-
-    def _stopping(self) -> Stopping:
-        return Window(self.window)
-
-    def _parameters(self, network: nn.Module) -> Iterable[Any]:
-        return decayed_first(network, self.weight_decay)

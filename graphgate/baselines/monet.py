@@ -18,15 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GMMConv
 
-from graphgate.baselines.supervised import (
-    Field,
-    NetworkClassifier,
-    Patience,
-    Stopping,
-    as_tensor,
-    dropped,
-    normalized_features,
-)
+from graphgate.baselines.convolution import as_tensor, normalized_features
+from graphgate.baselines.supervised import Field, PatientClassifier, dropped
 from graphgate.graph import Graph
 
 
@@ -58,7 +51,7 @@ class _Network(nn.Module):
 
 
 @dataclass(kw_only=True)
-class MoNet(NetworkClassifier):
+class MoNet(PatientClassifier):
     """Two layers of Gaussian mixtures over degrees.
 
     Parameters
@@ -78,15 +71,10 @@ class MoNet(NetworkClassifier):
     dropout: float = 0.5
     learning_rate: float = 0.01
     weight_decay: float = 5e-3
-    epochs: int = 1000
-    patience: int = 100
 
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
         sizes = (n_features, self.hidden, n_classes)
         return _Network(sizes, self.kernels, self.coordinates, self.dropout)
-
-    def _hops(self) -> int:
-        return 2
 
     def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
         # In a directed graph a node may be attended over without attending over any.
@@ -94,6 +82,3 @@ class MoNet(NetworkClassifier):
         edges = field.edges(graph)
         u = degrees.float().rsqrt()[edges.flip(0)].T  # (E, 2), the attending node's first
         return as_tensor(normalized_features(graph)[field.rows]), field.renumbered(edges), u
-
-    def _stopping(self) -> Stopping:
-        return Patience(self.patience)

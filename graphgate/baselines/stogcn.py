@@ -15,9 +15,8 @@ penalty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,18 +25,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import Linear
 
-from graphgate.baselines.supervised import (
-    Field,
-    Labelled,
-    NetworkClassifier,
-    Stopping,
-    Window,
-    as_tensor,
-    decayed_first,
-    dropped,
-    normalized_adjacency,
-    normalized_features,
-)
+from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
+from graphgate.baselines.supervised import Field, Labelled, WindowClassifier, dropped
 from graphgate.graph import Graph
 
 
@@ -77,7 +66,7 @@ def sample_neighbors(
 
 
 @dataclass(kw_only=True)
-class StoGCN(NetworkClassifier):
+class StoGCN(WindowClassifier):
     """Two graph convolutions, the second on sampled neighbours with control variates.
 
     Parameters
@@ -92,11 +81,6 @@ class StoGCN(NetworkClassifier):
 
     neighbors: int = 1
     hidden: int = 32
-    dropout: float = 0.5
-    learning_rate: float = 0.01
-    weight_decay: float = 5e-4
-    epochs: int = 200
-    window: int = 10
 
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
         return _Network(n_features, self.hidden, n_classes)
@@ -108,12 +92,6 @@ class StoGCN(NetworkClassifier):
         adjacency = normalized_adjacency(graph, loops=True)
         p = adjacency[field.rows] @ normalized_features(graph)
         return as_tensor(p), as_tensor(adjacency[field.rows][:, field.rows])
-
-    def _stopping(self) -> Stopping:
-        return Window(self.window)
-
-    def _parameters(self, network: nn.Module) -> Iterable[Any]:
-        return decayed_first(network, self.weight_decay)
 
     def _objective(self, network: nn.Module, train: Labelled) -> Callable[[], Tensor]:
         assert isinstance(network, _Network)

@@ -13,7 +13,6 @@ from statistics import fmean
 from typing import Any, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,36 +20,7 @@ from torch import Tensor, nn
 from graphgate.baselines.tensors import check_features, edge_index, seeded
 from graphgate.errors import InputError
 from graphgate.graph import Graph
-from graphgate.sparse import csr_tensor, index_tensor, shared_tensor
-
-_CPU = torch.device("cpu")
-
-
-def as_tensor(matrix: sp.csr_array) -> Tensor:
-    """The matrix as a CSR tensor of float32."""
-    indptr, indices = index_tensor(matrix.indptr, _CPU), index_tensor(matrix.indices, _CPU)
-    values = shared_tensor(matrix.data, _CPU, torch.float32)
-    return csr_tensor(indptr, indices, values, matrix.shape)
-
-
-def normalized_features(graph: Graph) -> sp.csr_array:
-    """(N, F) float32; the absolute values of a row add up to 1, or it is all zero."""
-    x = sp.csr_array(graph.x, dtype=np.float32)
-    sums = abs(x).sum(axis=1)
-    return sp.csr_array(sp.diags_array(1 / np.where(sums > 0, sums, 1)) @ x, dtype=np.float32)
-
-
-def normalized_adjacency(graph: Graph, *, loops: bool) -> sp.csr_array:
-    """D^-1/2 A D^-1/2, (N, N), or (D + 1)^-1/2 (A + 1) (D + 1)^-1/2 with `loops`.
-
-    Row i lists what node i attends over; a row of a node without any is all zero.
-    """
-    a = sp.csr_array(graph.attended != 0, dtype=np.float32)
-    if loops:
-        a = a + sp.eye_array(graph.n_nodes, dtype=np.float32)
-    # In a directed graph a node may be attended over without attending over any.
-    scale = sp.diags_array(1 / np.sqrt(np.maximum(a.sum(axis=1), 1)))
-    return sp.csr_array(scale @ a @ scale, dtype=np.float32)
+from graphgate.sparse import csr_tensor
 
 
 def dropped(x: Tensor, rate: float, training: bool) -> Tensor:
@@ -263,3 +233,37 @@ class NetworkClassifier:
                 break
         stopping.finish(network)
         return epochs
+
+
+@dataclass(kw_only=True)
+class WindowClassifier(NetworkClassifier):
+    """Trained as Kipf & Welling (2017) do: decay on the first layer alone, stopping by a window."""
+
+    hidden: int = 16
+    dropout: float = 0.5
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    epochs: int = 200
+    window: int = 10
+
+    def _stopping(self) -> Stopping:
+        return Window(self.window)
+
+    def _parameters(self, network: nn.Module) -> Iterable[Any]:
+        return decayed_first(network, self.weight_decay)
+
+
+@dataclass(kw_only=True)
+class PatientClassifier(NetworkClassifier):
+    """Trained as Veličković et al. (2018) do: many epochs, stopping by patience."""
+
+    hidden: int
+    dropout: float
+    epochs: int = 1000
+    patience: int = 100
+
+    def _hops(self) -> int:
+        return 2
+
+    def _stopping(self) -> Stopping:
+        return Patience(self.patience)
