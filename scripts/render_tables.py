@@ -26,6 +26,7 @@ from graphgate.experiments.trial import Results
 ROOT = Path(__file__).parents[1]
 DATASETS = ("cora", "citeseer", "pubmed")
 ABLATION = ("gate", "gate-no-features", "gate-no-structure", "gate-uniform", "gate-ones")
+OUTPUTS = ROOT / "results" / "outputs.json"
 ATTENTION = ROOT / "docs" / "images" / "figures" / "cora-attention.json"
 
 
@@ -109,6 +110,17 @@ def attention() -> str:
     return report.markdown(heads, cells)
 
 
+def outputs() -> dict[str, str]:
+    """What commands print, as `scripts/capture_outputs.py` kept it, in blocks of code."""
+    shown = json.loads(OUTPUTS.read_text(encoding="utf-8"))["shown"]
+    made = {}
+    for name, commands in shown.items():
+        text = "\n".join(f"$ {each['command']}\n{each['prints']}" for each in commands)
+        lines = [f"    {line}".rstrip() for line in text.splitlines()]
+        made[f"output_{name}"] = "\n".join(lines)
+    return made
+
+
 def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
     made = {name: _stored(name).markdown() for name in (*SCORES, "ablation")}
@@ -116,6 +128,8 @@ def tables() -> dict[str, str]:
     made["edges"] = _stored("edges").markdown()
     if ATTENTION.exists():
         made["attention"] = attention()
+    if OUTPUTS.exists():
+        made |= outputs()
     return made | report.tables()
 
 

@@ -1,0 +1,62 @@
+"""Runs the commands that docs/answers.md shows and keeps what they print in results/outputs.json.
+
+    python scripts/capture_outputs.py; python scripts/render_tables.py
+
+On the Cora that comes with the package, in a new folder; every command as a user would type it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from graphgate.evaluation.report import write_json
+from graphgate.versions import versions
+
+ROOT = Path(__file__).parents[1]
+GRAPH = "papers/edges.csv --nodes papers/nodes.csv --words words"
+# By the name of the place in the page that shows them.
+COMMANDS = {
+    "export": ["graphgate data export cora papers"],
+    "estimate": [f"graphgate estimate {GRAPH} --dims 64,32 --epochs 60"],
+    "run": [
+        f"graphgate embed {GRAPH} --dims 64,32 --epochs 60 --learning-rate 0.003 --run run1",
+        "ls run1",
+        "graphgate embed --repeat run1",
+    ],
+    "similar": ["graphgate similar run1/embedding.parquet --node 35 --top 3"],
+    "cluster": ["graphgate cluster run1/embedding.parquet --out clusters.csv"],
+    "classify": ["graphgate classify run1/embedding.parquet"],
+    "link": ["graphgate links --dataset cora --method vgae"],
+}
+
+
+def main() -> None:
+    carried = {name: value for name, value in os.environ.items() if name != "GRAPHGATE_DATA"}
+    carried["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), carried["PATH"]])
+    shown: dict[str, list[dict[str, str]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, commands in COMMANDS.items():
+            shown[name] = []
+            for command in commands:
+                done = subprocess.run(
+                    command.split(),
+                    cwd=folder,
+                    env=carried | {"XDG_CACHE_HOME": folder},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    check=True,
+                )
+                lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+                shown[name].append({"command": command, "prints": "\n".join(lines)})
+                print(f"$ {command}\n{done.stdout}", flush=True)
+    told = {"command": "python scripts/capture_outputs.py", "versions": versions(), "shown": shown}
+    write_json(ROOT / "results" / "outputs.json", told)
+
+
+if __name__ == "__main__":
+    main()
