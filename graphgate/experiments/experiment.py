@@ -29,7 +29,6 @@ from graphgate.evaluation.scores import SCORES, Published
 from graphgate.sources.citation import check_name
 
 _RUNS = {"pubmed": 5}
-_SWEEP_RUNS = {"pubmed": 1}
 _TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SCORES}
 _CELL = {"published", "note", "settings", "sweep", "source", "deviation", "runs"}
 
@@ -39,8 +38,8 @@ class Experiment:
     """A method on a dataset in a setting.
 
     settings : arguments of the method that hold for every run.
-    sweep : setting -> values; the combination with the best mean score on validation over seeds
-        0 … sweep_runs - 1 is taken, the first of equals.
+    sweep : setting -> values; the combination whose run of seed 0 has the best score on validation
+        is taken, the first of equals.
     published : metric -> mean and perhaps deviation.
     """
 
@@ -51,7 +50,6 @@ class Experiment:
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     published: Mapping[str, Published] = field(default_factory=dict)
     runs: int = 10
-    sweep_runs: int = 2
     probe: str = "one-vs-rest"
     unseen: tuple[str, ...] = ("test",)
     seconds: float = 60.0
@@ -78,7 +76,6 @@ def find_experiment(method: str, dataset: str, setting: str) -> Experiment | Non
         raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SCORES)}")
     defaults: dict[str, Any] = {
         "runs": _RUNS.get(dataset, 10),
-        "sweep_runs": _SWEEP_RUNS.get(dataset, 2),
     }
     if ":" in method:
         return Experiment(method, dataset, setting, **defaults)

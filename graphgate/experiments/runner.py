@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
 from typing import Any
 
 from graphgate.errors import InputError
@@ -32,11 +31,10 @@ class Grid:
     def sweep_trials(self) -> list[Trial]:
         """What must be run before settings can be chosen."""
         return [
-            Trial.of(experiment, self.splits[experiment.dataset], settings, seed)
+            trial
             for experiment in self.experiments
             if experiment.sweep
-            for settings in experiment.candidates()
-            for seed in range(experiment.sweep_runs)
+            for trial in self._deciding(experiment)
         ]
 
     def table_trials(self) -> list[Trial]:
@@ -51,24 +49,27 @@ class Grid:
         return [Trial.of(experiment, split, settings, seed) for seed in range(runs)]
 
     def chosen(self, experiment: Experiment) -> dict[str, Any] | None:
-        """The settings of best mean score on validation; None while the sweep is not done."""
-        candidates, split = experiment.candidates(), self.splits[experiment.dataset]
+        """The settings of best score on validation; None while the sweep is not done."""
+        candidates = experiment.candidates()
         if len(candidates) == 1:
             return candidates[0]
         metric = SCORES[experiment.setting].choosing
         assert metric is not None  # `find_experiment` refuses a sweep without one
         scores = []
-        for settings in candidates:
-            found = [
-                self.results.find(Trial.of(experiment, split, settings, seed))
-                for seed in range(experiment.sweep_runs)
-            ]
-            values = [run.metrics[metric] for run in found if run]
-            done = [value for value in values if value is not None]
-            if len(done) < experiment.sweep_runs:
+        for trial in self._deciding(experiment):
+            run = self.results.find(trial)
+            score = run.metrics[metric] if run else None
+            if score is None:
                 return None
-            scores.append(mean(done))
+            scores.append(score)
         return candidates[scores.index(max(scores))]
+
+    def _deciding(self, experiment: Experiment) -> list[Trial]:
+        """The runs that a sweep chooses by, one of each candidate."""
+        split = self.splits[experiment.dataset]
+        return [
+            Trial.of(experiment, split, settings, seed=0) for settings in experiment.candidates()
+        ]
 
     def evaluation(self, experiment: Experiment) -> Evaluation | None:
         """The stored runs of a cell; None where there are none."""
@@ -96,7 +97,7 @@ def run_grid(grid: Grid, layout: Layout, *, show_progress: bool = True) -> int:
     A run that fails does not stop the others; what went wrong is said at the end.
     """
     later = sum(
-        experiment.seconds * max(0, (grid.runs or experiment.runs) - experiment.sweep_runs)
+        experiment.seconds * ((grid.runs or experiment.runs) - 1)
         for experiment in grid.experiments
         if grid.chosen(experiment) is None
     )
