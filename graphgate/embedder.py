@@ -225,6 +225,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if isinstance(X, Attributes):
             X, adjacency = Graph(X, adjacency), None
         if not isinstance(X, Graph):
+            if not reset:
+                self._refuse_plain()
             kinds = [np.float32, np.float64]
             X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
             if reset:
@@ -269,12 +271,21 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         if names is not None and graph.feature_names is not None:
             return graph.with_features([str(name) for name in names])
+        self._refuse_plain()
         if graph.n_features != self.n_features_in_:
             raise InputError(
                 f"the graph has {graph.n_features} features, but GATE is expecting "
                 f"{self.n_features_in_} features as input"
             )
         return graph
+
+    def _refuse_plain(self) -> None:
+        """Features without names, of the right width by chance, may be anything."""
+        if self.encoding_ is not None:
+            raise InputError(
+                "the model was trained on attributes, but these are plain features; give "
+                f"attributes, which are then encoded: {listing(tuple(self.encoding_.kinds))}"
+            )
 
     def architecture(self, n_features: int) -> Architecture:
         """The network that `fit` would make for so many features."""

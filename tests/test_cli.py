@@ -108,7 +108,7 @@ def test_warnings_are_plain_notes(run):
     Path("edges.csv").write_text(EDGES + "a,z\n")
     code, _, err = run(*embed_options(), "--epochs", "3", "--learning-rate", "0.1")
     assert code == 0
-    assert "note: edges.csv: 1 of 6 edges name a node that nodes.csv lacks" in err
+    assert "note: edges.csv: 1 of 6 edges names a node that nodes.csv lacks" in err
     assert "\nnote: the loss was still falling after 3 epochs" in err
     assert "Warning" not in err
 

@@ -237,12 +237,19 @@ def test_labels_may_be_truth_values_and_numbers(run, labels, ending):
     assert run("classify", f"z.{ending}", "--folds", "2", "--out", "told.csv")[0] == 0
 
 
-def test_a_model_of_undirected_edges_takes_no_directed_ones(run):
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--directed", "trained on undirected edges; leave out --directed"),
+        ("--no-scale", "the model scales numbers as it has learned; leave out --no-scale"),
+    ],
+)
+def test_what_a_model_has_learned_is_not_said_otherwise(run, option, told):
     embed_ = ("embed", "ties.parquet", "--nodes", "people.parquet", *CHOSEN, *SETTINGS)
     run(*embed_, "--out", "z.npy", "--model", "m.safetensors")
     code, _, err = run(
         *("transform", "m.safetensors", "ties.parquet", "--nodes", "people.parquet", *CHOSEN),
-        *("--out", "again.npy", "--directed"),
+        *("--out", "again.npy", option),
     )
     assert code == 2
-    assert "trained on undirected edges; leave out --directed" in err
+    assert told in err

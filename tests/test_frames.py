@@ -5,6 +5,7 @@ import datetime
 import gzip
 import lzma
 import pickle
+import re
 import uuid
 
 import numpy as np
@@ -152,8 +153,11 @@ def test_edges_to_unknown_nodes_are_left_out_and_counted(made):
 
 
 def test_or_the_nodes_are_added(made):
-    with pytest.warns(InputWarning, match="3 of 4 edges name .* 2 nodes are added without attrib"):
+    with pytest.warns(InputWarning) as told:
         graph = made(MORE, unknown_nodes="add")
+    unknown, loop = (str(warning.message) for warning in told)
+    assert re.search("3 of 4 edges name .* 2 nodes are added without attributes", unknown)
+    assert loop.endswith("among 4 edges are 1 from a node to itself (left out)")
     assert graph.ids.tolist() == ["a", "b", "c", "z", "y"]
     assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0, 2, 0]
     assert graph.adjacency.toarray()[1].tolist() == [1, 0, 0, 3, 0]
@@ -232,7 +236,7 @@ def test_text_files_know_ids_by_their_spelling(tmp_path):
     nodes = write({"id": [1, 2], "a": [0, 1]})
     with pytest.warns(InputWarning, match=r"1 of 2 edges .* such as '01' \(line 3\)"):
         assert read_graph(tmp_path / "e.csv", nodes).n_edges == 1
-    with pytest.warns(InputWarning, match="1 nodes are added"):
+    with pytest.warns(InputWarning, match="1 node is added"):
         both = read_graph(tmp_path / "e.csv", nodes, unknown_nodes="add")
     assert both.ids.tolist() == ["1", "2", "01"]
     (tmp_path / "n.csv").write_text("id,a\n1,0\n2,1\n")

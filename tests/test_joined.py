@@ -40,9 +40,9 @@ def test_an_edge_list_and_a_table_of_nodes(file):
 
 def test_edges_to_unknown_nodes_by_the_rule(file):
     edges, nodes = file("g.edgelist", EDGES + "c z 1\n"), file("n.csv", NODES)
-    with pytest.warns(InputWarning, match=r"1 of 3 edges name a node that .*n\.csv lacks"):
+    with pytest.warns(InputWarning, match=r"1 of 3 edges names a node that .*n\.csv lacks"):
         assert read_graph(edges, nodes).n_edges == 2
-    with pytest.warns(InputWarning, match="1 nodes are added"):
+    with pytest.warns(InputWarning, match="1 node is added"):
         assert read_graph(edges, nodes, unknown_nodes="add").ids.tolist()[-1] == "z"
     with pytest.raises(InputError, match=r"g\.edgelist, row 2, column 'target': 'z' is not the id"):
         read_graph(edges, nodes, unknown_nodes="refuse")
@@ -100,7 +100,7 @@ def test_matrices_of_features(file):
         assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
         assert (graph.x == X).all()
         assert graph.ids.tolist() == [0, 1, 2]
-    with pytest.warns(InputWarning, match=r"1 of 2 edges name a node that .*x\.npy lacks"):
+    with pytest.warns(InputWarning, match=r"1 of 2 edges names a node that .*x\.npy lacks"):
         assert read_graph(file("e.txt", "0 1\n1 3\n"), x).n_edges == 1
     assert read_graph(file("a.npz", adjacency)).structural
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphgate import Encoding
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.sources.tables import read_graph
 
 NODES = "id,a,b,label\n1,0.5,2,x\n2,1e3,-1,\n3,0,0,y\n"
@@ -76,9 +76,27 @@ def test_a_table_without_edges_is_fine(read, edges):
 
 
 def test_weights_are_kept_and_added(read):
-    graph = read(edges="source,target,weight\n1,2,0.5\n1,2,1\n2,3,1\n3,1,0\n")
+    with pytest.warns(
+        InputWarning,
+        match=r"among 4 edges are 1 of weight 0 \(left out\), 1 between nodes that have one alrea",
+    ):
+        graph = read(edges="source,target,weight\n1,2,0.5\n1,2,1\n2,3,1\n3,1,0\n")
     assert graph.weighted
     assert graph.adjacency.toarray().tolist() == [[0, 1.5, 0], [1.5, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "directed", "told"),
+    [
+        ("1,2\n2,1\n", False, "among 2 edges are 1 between nodes that have one already (merged)"),
+        ("1,2\n2,1\n", True, None),
+        ("1,2\n1,1\n3,3\n", True, "among 3 edges are 2 from a node to itself (left out)"),
+        ("1,2\n2,3\n", False, None),
+    ],
+)
+def test_rows_that_are_no_edges_of_their_own_are_counted(read, recwarn, rows, directed, told):
+    read(edges=f"source,target\n{rows}", directed=directed)
+    assert [str(each.message).partition(": ")[2] for each in recwarn] == ([told] if told else [])
 
 
 def test_labels_written_as_whole_numbers_are_whole_numbers(read):

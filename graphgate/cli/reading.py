@@ -74,6 +74,8 @@ class Reading:
         told["scale"] = not told.pop("no_scale")
         if gate is not None and self.directed and not gate.directed_:
             raise InputError("the model was trained on undirected edges; leave out --directed")
+        if gate is not None and self.no_scale:
+            raise InputError("the model scales numbers as it has learned; leave out --no-scale")
         told["directed"] = gate.directed_ if gate is not None else self.directed or None
         encoding = getattr(gate, "encoding_", None)
         if encoding is not None:

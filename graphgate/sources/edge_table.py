@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from graphgate.attributes import listing
 from graphgate.errors import InputError, InputWarning
+from graphgate.graph import Graph
 from graphgate.sources.arrow_columns import floats
 from graphgate.sources.node_ids import alike, appearing, id_column, rows_of, spelled_ids
 from graphgate.sources.table import Table
@@ -76,6 +77,21 @@ def read_edges(
     return _known(edges, cells, ends, table, nodes, unknown) if (pairs < 0).any() else edges
 
 
+def note_left_out(table: Table, edges: Edges, graph: Graph) -> None:
+    """One sentence on rows of the table that are no edges of their own in its graph."""
+    weights = np.ones(len(edges.pairs)) if edges.weights is None else edges.weights
+    nothing = weights == 0
+    loops = ~nothing & (edges.pairs[:, 0] == edges.pairs[:, 1])
+    counts = {
+        "of weight 0 (left out)": int(nothing.sum()),
+        "from a node to itself (left out)": int(loops.sum()),
+        "between nodes that have one already (merged)": int((~nothing & ~loops).sum())
+        - graph.n_edges,
+    }
+    if told := [f"{count:,} {what}" for what, count in counts.items() if count]:
+        _warn(f"{table.what}: among {len(weights):,} edges are {', '.join(told)}")
+
+
 def _known(
     edges: Edges,
     cells: list[pa.ChunkedArray],
@@ -93,12 +109,15 @@ def _known(
             int(rows[0]), ends[end], f"is not the id of a node; add it to {nodes.what}"
         )
     first = f"such as {cells[end][int(rows[0])].as_py()!r} ({table.place(int(rows[0]))})"
+    name = "names" if len(rows) == 1 else "name"
     told = (
-        f"{table.what}: {len(rows):,} of {len(missing):,} edges name a node that {nodes.what} lacks"
+        f"{table.what}: {len(rows):,} of {len(missing):,} edges {name} a node that {nodes.what} "
+        "lacks"
     )
     if unknown == "drop":
         hint = "; are ids written alike in both tables?" if len(rows) == len(missing) else ""
-        _warn(f"{told}, {first}, and are left out{hint}")
+        are = "is" if len(rows) == 1 else "are"
+        _warn(f"{told}, {first}, and {are} left out{hint}")
         keep = ~missing.any(axis=1)
         weights = None if edges.weights is None else edges.weights[keep]
         return Edges(edges.pairs[keep], weights, edges.ids)
@@ -112,7 +131,8 @@ def _known(
     pairs = edges.pairs.copy()
     pairs[rows] = np.where(missing[rows], number[places], pairs[rows])
     ids, added = alike(edges.ids, new.filter(pa.array(fresh)))
-    _warn(f"{told}, {first}; {len(added):,} nodes are added without attributes")
+    nodes_are = "node is" if len(added) == 1 else "nodes are"
+    _warn(f"{told}, {first}; {len(added):,} {nodes_are} added without attributes")
     together = pa.chunked_array([*ids.chunks, *added.chunks])
     return Edges(pairs, edges.weights, together, len(added))
 

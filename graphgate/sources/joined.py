@@ -11,7 +11,7 @@ from graphgate.attributes import listing
 from graphgate.errors import InputError, InputWarning
 from graphgate.exchange.network import Network
 from graphgate.graph import Graph
-from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, read_edges
+from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, note_left_out, read_edges
 from graphgate.sources.frame import Frame
 from graphgate.sources.matrix_file import read_matrix
 from graphgate.sources.node_table import NodeColumns
@@ -68,6 +68,8 @@ def graph_of_rows(
     ((_, ids),) = rows.columns(["id"])
     edges = read_edges(edge_table, chosen, ids, rows, unknown)
     try:
-        return Graph.from_edges(x, edges.pairs, edges.weights, directed=directed)
+        graph = Graph.from_edges(x, edges.pairs, edges.weights, directed=directed)
     except InputError as error:
         raise InputError(f"{features}: {error}") from None
+    note_left_out(edge_table, edges, graph)
+    return graph

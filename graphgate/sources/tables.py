@@ -13,7 +13,7 @@ import pyarrow.parquet
 from graphgate.errors import InputError
 from graphgate.graph import Graph
 from graphgate.sources.csv_file import COMPRESSIONS, SEPARATORS, CsvFile
-from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, read_edges
+from graphgate.sources.edge_table import UNKNOWN, EdgeColumns, note_left_out, read_edges
 from graphgate.sources.frame import Frame
 from graphgate.sources.graph_file import (
     GRAPH_ENDINGS,
@@ -188,7 +188,7 @@ def _graph(
     ids = edges.ids
     whole = pa.types.is_integer(ids.type)
     try:
-        return Graph.from_edges(
+        graph = Graph.from_edges(
             attributes,
             edges.pairs,
             edges.weights,
@@ -202,3 +202,5 @@ def _graph(
         of_nodes = node_table is not None and str(error).startswith(_ABOUT_NODES)
         what = node_table.what if node_table is not None and of_nodes else edge_table.what
         raise InputError(f"{what}: {error}") from None
+    note_left_out(edge_table, edges, graph)
+    return graph
