@@ -4,19 +4,22 @@
 
 Synthetic block graphs (see `synthetic.py`), with sparse or dense features. Each is trained in a
 fresh process: the peak is that of the process, of which the fit has added a part to libraries and
-graph; time is that of the whole fit.
+graph; time is that of the whole fit. Medians of several rounds, in each of which every case has its
+turn.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import isolated
 import numpy as np
-from machine import description, listed, use_threads
+from machine import description, listed, ratio_spread, use_threads
 from synthetic import block_graph
 
 from graphgate.capacity.memory import training_bytes
@@ -35,6 +38,8 @@ CASES: dict[str, dict[str, Any]] = {
     "activation": {"dims": (128, 64), "activation": "elu"},
     "untied": {"dims": (128, 128), "tied_weights": False},
 }
+
+UNITS = {"added_mb": "MiB", "peak_memory_mb": "MiB", "seconds": "s"}
 
 
 def compare(nodes: int, case: str, epochs: int) -> dict[str, Any]:
@@ -62,11 +67,26 @@ def compare(nodes: int, case: str, epochs: int) -> dict[str, Any]:
     }
 
 
+def summary(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Medians of told and measured, and the median and quartiles of what one is of the other."""
+    if any(found["status"] != "ok" for found in rounds):
+        return {"status": next(found["status"] for found in rounds if found["status"] != "ok")}
+    made: dict[str, Any] = {"status": "ok", "edges": rounds[0]["edges"], "rounds": len(rounds)}
+    for what in UNITS:
+        told, seen = ([found[what][key] for found in rounds] for key in ("estimated", "measured"))
+        made[what] = {
+            "estimated": round(median(told), 2),
+            "measured": round(median(seen), 2),
+            "ratio": {name: round(value, 3) for name, value in ratio_spread(told, seen).items()},
+        }
+    return made
+
+
 def line(found: dict[str, Any]) -> str:
     if found["status"] != "ok":
         return f"{found['nodes']:>10,} nodes, {found['case']}: {found['status']}"
     parts = []
-    for what, unit in (("added_mb", "MiB"), ("peak_memory_mb", "MiB"), ("seconds", "s")):
+    for what, unit in UNITS.items():
         told, seen = found[what]["estimated"], found[what]["measured"]
         parts.append(f"{told:,.4g} {unit} told, {seen:,.4g} measured ({told / seen - 1:+.0%})")
     return f"{found['nodes']:>10,} nodes, {found['case']}: {'; '.join(parts)}"
@@ -77,6 +97,7 @@ def main() -> None:
     parser.add_argument("--nodes", default="3000,30000,100000,300000")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="by default torch's own choice")
     parser.add_argument("--limit", type=float, help="GiB that a measured process may take")
     parser.add_argument("--json", type=Path)
@@ -91,12 +112,18 @@ def main() -> None:
     result = description("estimate.py", threads)
     result |= {"memory_limit_gib": limit, "epochs": given.epochs, "runs": []}
     options = ["--epochs", str(given.epochs), "--threads", str(threads), "--limit", str(limit)]
-    for nodes in map(int, listed(given.nodes)):
-        for case in listed(given.cases):
+    cells = [(int(n), case) for n in listed(given.nodes) for case in listed(given.cases)]
+    found: dict[tuple[int, str], list[dict[str, Any]]] = {cell: [] for cell in cells}
+    for _ in range(given.rounds):
+        for nodes, case in cells:
             child = ["--child", "--nodes", str(nodes), "--cases", case, *options]
-            found = isolated.run("estimate.py", *child)
-            result["runs"].append({"nodes": nodes, "case": case} | found)
-            print(line(result["runs"][-1]), flush=True)
+            found[nodes, case].append(isolated.run("estimate.py", *child))
+            print(line({"nodes": nodes, "case": case} | found[nodes, case][-1]), flush=True)
+            result["runs"] = [
+                {"nodes": nodes, "case": case} | summary(rounds)
+                for (nodes, case), rounds in found.items()
+                if rounds
+            ]
             if given.json:  # after every run: a later one takes long
                 write_json(given.json, result)
 

@@ -147,13 +147,14 @@ def reading_table(reading: Mapping[str, Any]) -> str:
 
 
 def estimate_table(estimate: Mapping[str, Any]) -> str:
-    """What was told of every run and what it then took."""
+    """What was told of every run and what it then took: medians, and quartiles of the ratio."""
     rows = []
     for run in estimate["runs"]:
         cells = [f"{run['nodes']:,}", run["case"]]
         for what in ("peak_memory_mb", "seconds"):
-            told, seen = run[what]["estimated"], run[what]["measured"]
-            cells += [number(told), number(seen), f"{told / seen - 1:+.0%}"]
+            told, seen, ratio = (run[what][key] for key in ("estimated", "measured", "ratio"))
+            off = [f"{ratio[name] - 1:+.0%}" for name in ("median", "low", "high")]
+            cells += [number(told), number(seen), f"{off[0]} ({off[1]} to {off[2]})"]
         rows.append(cells)
     heads = ["nodes", "case", "peak, MiB: told", "measured", "off by"]
     return markdown([*heads, f"s of {estimate['epochs']} epochs: told", "measured", "off by"], rows)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from graphs import random_graph
 
+from graphgate.errors import InputWarning
 from graphgate.graph import Graph
 from graphgate.losses import Loss
 from graphgate.step import CollapsedStep
@@ -137,9 +138,12 @@ def test_wordnet_file(tmp_path, monkeypatch):
 
 def test_reading_reads_what_was_written(tmp_path):
     reading.write_tables(tmp_path, 50, 200, 7)
-    graph = reading.read(tmp_path)
+    with pytest.warns(InputWarning, match="among 200 edges"):  # random ones meet
+        graph = reading.read(tmp_path)
+    with pytest.warns(InputWarning, match="among 200 edges"):
+        timed = reading.time_reading(tmp_path)
+    assert timed["graph"] == repr(graph)
     assert (graph.n_nodes, graph.n_features) == (50, 7)
-    assert reading.time_reading(tmp_path)["graph"] == repr(graph)
     result = {"status": "ok", "seconds": 2.0, "peak_memory_mb": 30.0, "data_mb": 10.0}
     told = reading.line(result | {"epoch_seconds": SPREAD})
     assert told == "2.00 s, peak 30 MiB, 3.00 × the data's size; as long as 1.0 epochs of training"
@@ -173,6 +177,21 @@ def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
     told |= {"added_mb": measured, "peak_memory_mb": measured, "seconds": measured}
     assert "3 s told, 4 measured (-25%)" in estimate.line(told)
     assert "out of memory" in estimate.line(told | {"status": "out of memory"})
+
+
+def test_rounds_of_an_estimate_are_summed_up():
+    def round_of(told, seen):
+        measured = {what: {"estimated": told, "measured": seen} for what in estimate.UNITS}
+        return {"status": "ok", "edges": 7} | measured
+
+    found = estimate.summary([round_of(3, 4), round_of(9, 4), round_of(4, 5)])
+    assert (found["edges"], found["rounds"]) == (7, 3)
+    ratio = {"median": 0.8, "low": 0.775, "high": 1.525}
+    assert found["seconds"] == {"estimated": 4, "measured": 4, "ratio": ratio}
+    failed = estimate.summary([round_of(3, 4), {"status": "out of memory"}])
+    assert failed == {"status": "out of memory"}
+    table = report.estimate_table({"epochs": 10, "runs": [{"nodes": 9, "case": "a"} | found]})
+    assert "| 9 | a | 4 | 4 | -20% (-22% to +52%) | 4 | 4 | -20% (-22% to +52%) |" in table
 
 
 def test_the_stored_command_names_no_place_on_this_machine(monkeypatch):
