@@ -36,7 +36,6 @@ def table(**columns) -> Attributes:
         ([{"b": 2}, {"a": 0, "c": 0.5}, None], "words", [{"b": 2.0}, {"c": 0.5}, {}]),
         ([("b", "b"), {"a"}, {}], "words", [{"b": 2.0}, {"a": 1.0}, {}]),
     ],
-    ids=repr,
 )
 def test_kinds_are_guessed_and_values_kept(values, kind, back):
     column = table(a=values).column("a")
@@ -142,7 +141,6 @@ def test_taking_rows_takes_their_values(data):
         ({"a": [1]}, {"a": "date"}, "cannot be of kind 'date'; use number, boolean"),
         ({"a": [1]}, {"b": "number"}, "there is no column 'b'"),
     ],
-    ids=repr,
 )
 def test_what_is_no_table_is_refused(columns, kinds, words):
     with pytest.raises(InputError, match=words) as caught:

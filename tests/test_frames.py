@@ -7,6 +7,7 @@ import lzma
 import pickle
 import re
 import uuid
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -426,11 +427,13 @@ def test_damaged_parquet_is_refused_or_harmless(tmp_path, data):
     path.write_bytes(
         raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
     )
-    try:
-        read_graph(path)
-    except InputError as error:
-        refused = str(error)
-        assert "\n" not in refused
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)  # other ids may make loops and repeats
+        try:
+            read_graph(path)
+        except InputError as error:
+            refused = str(error)
+            assert "\n" not in refused
 
 
 # --- frames --------------------------------------------------------------------------------------
