@@ -680,6 +680,25 @@ def test_a_table_of_several_metrics():
     assert (found["split"], found["probe"]) == ("held-out", "dot-product")
 
 
+def test_several_metrics_on_several_graphs_are_a_table_each():
+    cells = [Experiment("gae", name, "links", deviation="less") for name in ("cora", "pubmed")]
+    results = Results("runs")
+    for seed, cell in enumerate(cells):
+        results.keep(Trial.of(cell, "public", {}, 0), links_run(80.0 + seed, 70.0))
+    grid = Grid(cells, results, {"cora": "public", "pubmed": "public"})
+    first, second, notes = make_table(grid, ["cora", "pubmed"]).markdown().split("\n\n")
+    assert row(first, "method")[2:] == ["Cora AUC, ours (runs)", "Cora AP, ours (runs)"]
+    assert row(second, "GAE")[2:] == ["81.0 (1)", "70.0 (1)"]
+    assert notes == "- GAE: less"
+
+
+def test_a_difference_of_nothing_has_no_minus():
+    cell = Experiment("gae", "cora", "links", published={"auc": (80.04, None)})
+    Results("runs").keep(Trial.of(cell, "public", {}, 0), links_run(80.0, 70.0))
+    table = make_table(Grid([cell], Results("runs"), {"cora": "public"}), ["cora"])
+    assert row(table.markdown(), "GAE")[4] == "+0.0"
+
+
 def test_a_sweep_of_links_is_chosen_by_the_links_held_out_for_it():
     experiment = Experiment("gae", "cora", "links", sweep={"k": [1, 2, 3]})
     grid = Grid([experiment], Results("runs"), {"cora": "public"})

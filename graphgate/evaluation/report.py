@@ -34,7 +34,7 @@ def difference(evaluation: Evaluation, metric: str | None = None) -> str:
         return "—"
     if not is_comparable(evaluation):
         return "other split"
-    return f"{evaluation.mean(metric) - published[0]:+.1f}"
+    return f"{evaluation.mean(metric) - published[0]:+z.1f}"
 
 
 def is_comparable(evaluation: Evaluation) -> bool:

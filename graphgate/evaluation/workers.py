@@ -93,11 +93,13 @@ def each(work: Callable[[Any], Any], items: Sequence[Any], layout: Layout) -> It
         _start,
         (work, layout.threads, os.getpid()),
     )
+    ended = False
     try:
         with _deaf_children():
             promises = {pool.submit(_do, item): item for item in items}
         for promise in as_completed(promises):
             yield promises[promise], promise.result()
+        ended = True
     except BrokenProcessPool:
         raise InputError(
             "a process was killed in the middle of a run, most likely for lack of memory; "
@@ -105,8 +107,10 @@ def each(work: Callable[[Any], Any], items: Sequence[Any], layout: Layout) -> It
         ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
+        if not ended:
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+        pool.shutdown(wait=True)  # its thread would else find its pipes closed as Python ends
 
 
 @contextmanager

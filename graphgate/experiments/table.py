@@ -140,24 +140,33 @@ class Table:
             for title in [dataset.capitalize() + (f" {TITLES[metric]}" if len(metrics) > 1 else "")]
         ]
 
-    def _texts(self, cells: Sequence[Cell | None], mark: str) -> list[str]:
+    def _texts(
+        self, columns: Sequence[Column], cells: Sequence[Cell | None], mark: str
+    ) -> list[str]:
         of = dict(zip(self.datasets, cells, strict=True))
-        return [
-            text for column in self.columns() for text in column.texts(of[column.dataset], mark)
-        ]
+        return [text for column in columns for text in column.texts(of[column.dataset], mark)]
 
     def markdown(self) -> str:
+        """One table, or where there are several metrics one a dataset: it would be too wide."""
+        columns = self.columns()
+        groups = [columns]
+        if len(columns) > len(self.datasets):
+            groups = [[each for each in columns if each.dataset == name] for name in self.datasets]
+        parts = [self._markdown(group) for group in groups]
+        if notes := [f"- {line}" for line in self.notes()]:
+            parts.append("\n".join(notes))
+        return "\n\n".join(parts)
+
+    def _markdown(self, columns: Sequence[Column]) -> str:
         heads = ["sees", "method"]
-        for column in self.columns():
+        for column in columns:
             first, *others = column.heads()
             heads += [f"{column.title}, {first}", *others]
         lines = [heads, ["---", "---", *["---:"] * (len(heads) - 2)]]
         for method, title, cells in self.rows:
             escaped = title.replace("|", "\\|")
-            lines.append([method.sees, escaped, *self._texts(cells, mark="\\*")])
-        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        notes = [f"- {line}" for line in self.notes()]
-        return "\n\n".join([text, "\n".join(notes)]) if notes else text
+            lines.append([method.sees, escaped, *self._texts(columns, cells, mark="\\*")])
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
     def latex(self) -> str:
         columns = self.columns()
@@ -175,7 +184,7 @@ class Table:
             r"\hline",
         ]
         for method, title, cells in self.rows:
-            texts = [method.sees, title, *self._texts(cells, mark="*")]
+            texts = [method.sees, title, *self._texts(columns, cells, mark="*")]
             lines.append(" & ".join(map(_latex, texts)) + r" \\")
         lines += [r"\hline", r"\end{tabular}"]
         return "\n".join(lines) + "\n" + "".join(f"% {line}\n" for line in self.notes())
