@@ -1,8 +1,10 @@
 """DeepWalk beside the features, the "DeepWalk + features" of Veličković et al. (2019, "Deep Graph
 Infomax"), where the paper takes its numbers from.
 
-Deviation: their setting of DeepWalk is not told, so it is that of `deepwalk`; their features have
-rows that add up to 1, and so have these.
+Deviations. Their setting of DeepWalk is not told, so it is that of `deepwalk`. Their probe has no
+penalty, so that it does not matter to it how long the vectors are; to a probe with a penalty it
+does, and features whose rows add up to 1 would be nothing beside the vectors of walks. So both
+parts have rows of length 1.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from graphgate.baselines.deepwalk import DeepWalk
 from graphgate.baselines.tensors import feature_tensor
@@ -19,16 +22,9 @@ from graphgate.graph import Graph
 
 @dataclass(kw_only=True)
 class DeepWalkFeatures(DeepWalk):
-    """The embedding of `DeepWalk` and after it the features, (N, D + F).
-
-    Parameters
-    ----------
-    normalize : divide the features of a node by their sum.
-    """
-
-    normalize: bool = True
+    """The embedding of `DeepWalk` and after it the features, (N, D + F), each of length 1."""
 
     def fit(self, graph: Graph) -> Self:
-        features = feature_tensor(graph, normalize=self.normalize).numpy()
-        self.embedding_ = np.hstack([self._embed(graph), features])
+        features = feature_tensor(graph, normalize=False).numpy()
+        self.embedding_ = np.hstack([normalize(self._embed(graph)), normalize(features)])
         return self
