@@ -79,9 +79,9 @@ def read_edges(
 
 def note_left_out(table: Table, edges: Edges, graph: Graph) -> None:
     """One sentence on rows of the table that are no edges of their own in its graph."""
-    weights = np.ones(len(edges.pairs)) if edges.weights is None else edges.weights
-    nothing = weights == 0
-    loops = ~nothing & (edges.pairs[:, 0] == edges.pairs[:, 1])
+    pairs, weights = edges.pairs, edges.weights
+    nothing = np.zeros(len(pairs), dtype=bool) if weights is None else weights == 0
+    loops = ~nothing & (pairs[:, 0] == pairs[:, 1])
     counts = {
         "of weight 0 (left out)": int(nothing.sum()),
         "from a node to itself (left out)": int(loops.sum()),
@@ -89,7 +89,7 @@ def note_left_out(table: Table, edges: Edges, graph: Graph) -> None:
         - graph.n_edges,
     }
     if told := [f"{count:,} {what}" for what, count in counts.items() if count]:
-        _warn(f"{table.what}: among {len(weights):,} edges are {', '.join(told)}")
+        _warn(f"{table.what}: among {len(pairs):,} edges are {', '.join(told)}")
 
 
 def _known(
