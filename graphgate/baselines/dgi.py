@@ -5,9 +5,9 @@ convolution of 512 (256 on Pubmed), PReLU, learning rate 1e-3, stop when the los
 for 20 epochs and keep the weights of its least value; features have rows that add up to 1.
 
 Deviations. The discriminator starts as in PyG and has no bias. The authors' probe has no penalty,
-so that it does not matter to it how long the vectors are; to a probe with a penalty it does, and
-these are short. So the embedding is scaled by one number, which makes the mean square of its
-entries 1 on the nodes of training. Weights of edges are ignored.
+so that it hardly matters to it how long the vectors are; to a probe with a penalty it does. So the
+embedding is scaled by one number, to a length that was chosen by validation accuracy on Cora and
+Citeseer (of 0.5 to 32 in doublings, with seeds that no table uses). Weights of edges are ignored.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class DGI:
     dimensions : size of the embedding, D.
     patience : stop when the loss has not fallen for so many epochs.
     epochs : at most so many.
-    scale : make the mean square of the embedding's entries 1 by one number for all.
+    length : root mean square length of the vectors of training; all are scaled by one number.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class DGI:
     learning_rate: float = 1e-3
     patience: int = 20
     epochs: int = 10_000
-    scale: bool = True
+    length: float = 4.0
     random_state: int = 0
     embedding_: np.ndarray = field(init=False, repr=False, compare=False)
     network_: _Network = field(init=False, repr=False, compare=False)
@@ -98,8 +98,8 @@ class DGI:
             self.network_ = self._train(_Network(graph.n_features, self.dimensions), inputs)
         self.n_features_ = graph.n_features
         z = self._embed(inputs)
-        length = float(np.sqrt(np.square(z, dtype=np.float64).mean()))
-        self.scale_ = 1 / length if self.scale and length > 0 else 1.0
+        found = float(np.sqrt(np.square(z, dtype=np.float64).sum(axis=1).mean()))
+        self.scale_ = self.length / found if found > 0 else 1.0
         self.embedding_ = z * np.float32(self.scale_)
         return self
 
