@@ -11,7 +11,9 @@ import pytest
 from graphgate import load_dataset
 from graphgate.evaluation.protocol import Run, Task
 from graphgate.evaluation.scores import SCORES
-from graphgate.experiments.trial import Trial
+from graphgate.experiments.runner import Grid
+from graphgate.experiments.table import TABLES, experiments_of
+from graphgate.experiments.trial import Results, Trial
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -65,6 +67,18 @@ def test_stored_runs_are_where_their_content_says():
         assert all(value is None or -100 <= value <= 100 for value in scores.values())
         assert scores[SCORES[trial.setting].shown[0]] > 0
         assert versions["graphgate"]
+
+
+def test_every_stored_run_counts(render):
+    """In a table, or in the sweep that chose its settings."""
+    runs = Results(ROOT / "results/runs")
+    counted = set()
+    for table in TABLES:
+        cells = experiments_of(table, None, render.DATASETS)
+        grid = Grid(cells, runs, dict.fromkeys(render.DATASETS, "public"))
+        trials = [*grid.sweep_trials(), *grid.table_trials()]
+        counted |= {runs.folder / trial.file for trial in trials}
+    assert set(runs.folder.rglob("*.json")) <= counted
 
 
 def test_results_name_no_place_of_a_machine():
