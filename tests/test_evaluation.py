@@ -1,6 +1,8 @@
 """The probe, the settings, and the runs: what is reported is what was computed, without leaks."""
 
 import json
+import multiprocessing
+import threading
 import time
 import warnings
 
@@ -19,7 +21,7 @@ from graphgate.evaluation.measure import measured, resident
 from graphgate.evaluation.probe import PROBE_FORMS, make_probe, probe_predictions
 from graphgate.evaluation.protocol import Evaluation, Run, Task, classify, embed, hide
 from graphgate.evaluation.report import HEADS, report_row, with_deviation, write_json
-from graphgate.evaluation.workers import Layout, best_layout, run_all
+from graphgate.evaluation.workers import Layout, best_layout, each, run_all
 from graphgate.experiments import evaluate
 from graphgate.experiments.evaluate import evaluate_method
 from graphgate.experiments.experiment import find_experiment
@@ -392,6 +394,19 @@ def test_runs_are_repeatable():
 
 def test_the_number_of_processes_changes_no_number():
     assert numbers(small_runs(processes=2)) == numbers(small_runs())
+
+
+@pytest.mark.parametrize("taken", [1, 2])
+def test_nothing_is_left_of_the_processes(taken):
+    """Neither a thread that minds them nor one of them, whether all was done or given up."""
+    threads, children = set(threading.enumerate()), set(multiprocessing.active_children())
+    found = each(str, ["a", "b"], Layout(2, 1))
+    assert {next(found)[1] for _ in range(taken)} <= {"a", "b"}
+    if taken == 2:
+        assert list(found) == []
+    found.close()
+    assert set(threading.enumerate()) <= threads
+    assert set(multiprocessing.active_children()) <= children
 
 
 def test_threads_are_as_many_as_before():

@@ -106,11 +106,12 @@ def each(work: Callable[[Any], Any], items: Sequence[Any], layout: Layout) -> It
             "use fewer --jobs, or smaller settings"
         ) from None
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
         if not ended:
             for child in set(multiprocessing.active_children()) - others:
                 child.terminate()
-        pool.shutdown(wait=True)  # its thread would else find its pipes closed as Python ends
+        # Once, and waiting: its thread would else find its pipes closed as Python ends, and after
+        # a call that does not wait a second one has no thread left to wait for.
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
