@@ -244,7 +244,8 @@ def test_a_run_that_diverges_in_its_last_epoch(refused):
 
 
 def test_a_step_that_does_not_fit_the_precision(refused):
-    refused(*embed_options(), "--preset", "paper", "--learning-rate", "1e39")
+    words = refused(*embed_options(), "--preset", "paper", "--learning-rate", "1e39")
+    assert "learning_rate must be positive and at most 1e6" in words
 
 
 def test_the_output_is_not_the_input(refused):
@@ -252,7 +253,8 @@ def test_the_output_is_not_the_input(refused):
 
 
 def test_the_model_is_not_the_checkpoint(refused):
-    refused(*embed_options(), "--model", "m.safetensors", "--checkpoint", "m.safetensors")
+    twice = ["--model", "m.safetensors", "--checkpoint", "m.safetensors"]
+    assert "m.safetensors is named twice" in refused(*embed_options(), *twice)
 
 
 def test_a_missing_edge_file(refused):
