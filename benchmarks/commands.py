@@ -24,9 +24,9 @@ from inputs import DIMS, WORDNET_VARIABLE, read_wordnet, wordnet_file
 from machine import description, ratio_spread, spread, use_threads
 from synthetic import block_graph
 
-from graphgate.embedder import GATE
-from graphgate.evaluation.report import write_json
-from graphgate.graph import Graph
+from graphgate.estimators.gate import GATE
+from graphgate.experiments.report import write_json
+from graphgate.graph.graph import Graph
 
 SYNTHETIC_NODES = 100_000
 FEW = 10

@@ -22,13 +22,13 @@ import numpy as np
 from machine import description, listed, ratio_spread, use_threads
 from synthetic import block_graph
 
-from graphgate.capacity.memory import training_bytes
-from graphgate.capacity.seconds import estimated_seconds
-from graphgate.capacity.size import Plan, Size
-from graphgate.embedder import GATE
-from graphgate.evaluation.measure import measured, resident
-from graphgate.evaluation.report import write_json
-from graphgate.graph import Graph
+from graphgate.estimators.gate import GATE
+from graphgate.estimators.seconds import estimated_seconds
+from graphgate.experiments.measure import measured, resident
+from graphgate.experiments.report import write_json
+from graphgate.graph.graph import Graph
+from graphgate.training.memory import training_bytes
+from graphgate.training.plan import Plan, Size
 
 CASES: dict[str, dict[str, Any]] = {
     "sparse": {"dims": (512, 512)},

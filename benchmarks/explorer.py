@@ -21,11 +21,11 @@ from machine import description, listed, spread, use_threads
 from sklearn.decomposition import PCA
 from synthetic import block_graph
 
-from graphgate.evaluation.report import write_json
-from graphgate.explorer.content import PageContent, from_embedding
-from graphgate.explorer.page import write_page
-from graphgate.graph import Graph
-from graphgate.sources.citation import load_dataset
+from graphgate.datasets.citation import load_dataset
+from graphgate.experiments.report import write_json
+from graphgate.graph.graph import Graph
+from graphgate.visualization.page.content import PageContent, from_embedding
+from graphgate.visualization.page.html import write_page
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),

@@ -20,9 +20,9 @@ from machine import description, listed, spread, use_threads
 from peers import make_peer
 from synthetic import block_graph
 
-import graphgate.embedder  # noqa: F401  what a user imports counts as library
-from graphgate.evaluation.measure import measured, resident
-from graphgate.evaluation.report import write_json
+import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
+from graphgate.experiments.measure import measured, resident
+from graphgate.experiments.report import write_json
 
 
 def train(n: int, epochs: int) -> dict[str, Any]:

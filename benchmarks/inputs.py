@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.datasets.citation import NAMES, load_dataset
+from graphgate.estimators.presets import find_preset
 from graphgate.experiments.experiment import find_experiment
-from graphgate.graph import Graph
-from graphgate.losses import Loss
-from graphgate.presets import find_preset
-from graphgate.sources.citation import NAMES, load_dataset
+from graphgate.graph.graph import Graph
+from graphgate.nn.losses import Loss
 
 WORDNET_VARIABLE = "GRAPHGATE_WORDNET"
 DIMS = (512, 512)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from machine import description, ratio_spread, spread, use_threads
 
-from graphgate.evaluation.report import write_json
-from graphgate.evaluation.workers import Layout, available_cores, best_layout
+from graphgate.datasets.citation import load_dataset
 from graphgate.experiments.evaluate import evaluate_method
-from graphgate.sources.citation import load_dataset
+from graphgate.experiments.report import write_json
+from graphgate.experiments.workers import Layout, available_cores, best_layout
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphgate.versions import versions
+from graphgate.io.provenance import versions
 
 Spread = dict[str, float]
 

@@ -13,8 +13,8 @@ from inputs import DIMS, load, loss_of
 from machine import use_threads
 from peers import make_peer
 
-import graphgate.embedder  # noqa: F401  what a user imports counts as library, for every peer
-from graphgate.evaluation.measure import measured, resident
+import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library, for every peer
+from graphgate.experiments.measure import measured, resident
 
 EPOCHS = 3
 

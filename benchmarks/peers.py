@@ -19,13 +19,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphgate.graph import Graph
-from graphgate.losses import Loss
-from graphgate.model import Architecture, GATEModel
-from graphgate.objective import training_objective
-from graphgate.optimizers import OPTIMIZERS
-from graphgate.presets import find_preset
-from graphgate.training import Schedule, clip_gradients
+from graphgate.estimators.presets import find_preset
+from graphgate.graph.graph import Graph
+from graphgate.nn.autoencoder import Architecture, GATEModel
+from graphgate.nn.losses import Loss
+from graphgate.training.loop import Schedule, clip_gradients
+from graphgate.training.objective import training_objective
+from graphgate.training.optimizers import OPTIMIZERS
 
 CPU = torch.device("cpu")
 NAMES = ("ours", "plain", "pyg", "dense")

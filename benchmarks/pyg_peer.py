@@ -14,9 +14,9 @@ import torch
 from peers import Autograd
 from torch import Tensor
 
-from graphgate.graph import Graph
-from graphgate.losses import Loss
-from graphgate.model import GATEModel
+from graphgate.graph.graph import Graph
+from graphgate.nn.autoencoder import GATEModel
+from graphgate.nn.losses import Loss
 
 # By name, so that the types check with and without the library; it warns of its own use of torch.
 with warnings.catch_warnings():

@@ -23,11 +23,11 @@ from inputs import DIMS, loss_of
 from machine import description, spread, use_threads
 from peers import make_peer
 
-import graphgate.embedder  # noqa: F401  what a user imports counts as library
-from graphgate.evaluation.measure import measured, resident
-from graphgate.evaluation.report import write_json
-from graphgate.graph import Graph
-from graphgate.sources.tables import read_graph
+import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
+from graphgate.experiments.measure import measured, resident
+from graphgate.experiments.report import write_json
+from graphgate.graph.graph import Graph
+from graphgate.io.graph_tables import read_graph
 
 
 def write_tables(folder: Path, n: int, edges: int, columns: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 BLOCK_SIZE = 1500
 WITHIN = 0.8  # share of edges drawn within a block

@@ -1,30 +1,22 @@
 """Graph attention auto-encoders: from an attributed graph to embeddings, without labels.
 
-The modules in the order in which a graph passes through them; each imports only those before it:
+The package in import order; an entry imports only what comes before it, and so does a module
+within its sub-package, whose docstring lists the modules in order:
 
-    errors, versions, progress, files, fields   what every room uses
-    intake, edges, locality             what a user hands in, checked once
-    attributes, rules, encoding         what is known of the nodes -> features
-    structure, graph                    features and edges -> Graph
-    exchange                            NetworkX, PyTorch Geometric <-> Graph
-    sources                             files and tables -> Graph
-    sparse, features                    products with fixed patterns and with X
-    attention, model, losses            the method as the paper writes it
-    collapsed, step, objective          the same, exact and fast
-    arguments, presets                  settings, checked; the paper's and its authors'
-    tensor_file, model_file             weights in files
-    optimizers, training                the loop
-    embedder                            GATE: what users hold
-    clustering                          groups of nodes by their vectors
-    omics                               GATE on an AnnData
-    capacity                            memory and time of a run, before it
-    outputs                             embeddings, attention, reconstructions, runs -> files
-    baselines                           the methods that the paper compares it with
-    evaluation                          probe, settings, runs and seeds
-    answers                             similar nodes, clusters, classes, links
-    experiments                         the paper's tables as data, and the runner that resumes
-    figures, explorer                   pictures, and a page to look around in
-    demo, cli                           the main job, the command line
+    errors         exceptions and warnings
+    graph          the immutable attributed graph, validated when it is made
+    io             files and other libraries <-> graphs, embeddings, tensors
+    datasets       the citation graphs and their splits
+    preprocessing  attributes or edges -> features
+    nn             the operators and equations of the paper
+    training       the plan of a run, its objective and the loop
+    estimators     GATE, what users hold
+    tasks          uses of an embedding: neighbors, clusters, classes, links
+    scverse        AnnData in and out
+    baselines      the methods the paper compares with
+    experiments    the paper's tables as data, and the runner
+    visualization  figures and the interactive page
+    cli            the command line
 """
 
 from __future__ import annotations
@@ -33,48 +25,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphgate.attributes import Attributes
-    from graphgate.embedder import GATE, Attention
-    from graphgate.encoding import Encoding
+    from graphgate.datasets.citation import load_dataset
     from graphgate.errors import DivergenceError, InputError, InputWarning
-    from graphgate.exchange.with_networkx import graph_from_networkx, to_networkx
-    from graphgate.exchange.with_pyg import graph_from_pyg, to_pyg
-    from graphgate.graph import Graph
-    from graphgate.omics.domains import cluster_domains
-    from graphgate.omics.embedding import embed_anndata, transform_anndata
-    from graphgate.omics.graphs import graph_from_anndata, to_anndata
-    from graphgate.outputs.embedding import read_embedding, write_embedding
-    from graphgate.sources.citation import load_dataset
-    from graphgate.sources.frames import frames_from_graph
-    from graphgate.sources.tables import graph_from_frames, read_graph
-    from graphgate.training import History
+    from graphgate.estimators.gate import GATE, Attention
+    from graphgate.graph.attributes import Attributes
+    from graphgate.graph.graph import Graph
+    from graphgate.io.embeddings import read_embedding, write_embedding
+    from graphgate.io.frames import frames_from_graph
+    from graphgate.io.graph_tables import graph_from_frames, read_graph
+    from graphgate.io.networkx import graph_from_networkx, to_networkx
+    from graphgate.io.pyg import graph_from_pyg, to_pyg
+    from graphgate.preprocessing.attribute_encoder import Encoding
+    from graphgate.scverse.conversion import graph_from_anndata, to_anndata
+    from graphgate.scverse.domains import cluster_domains
+    from graphgate.scverse.embed import embed_anndata, transform_anndata
+    from graphgate.training.loop import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
-    "GATE": "embedder",
-    "Attention": "embedder",
-    "Attributes": "attributes",
+    "GATE": "estimators.gate",
+    "Attention": "estimators.gate",
+    "Attributes": "graph.attributes",
     "DivergenceError": "errors",
-    "Encoding": "encoding",
-    "Graph": "graph",
-    "History": "training",
+    "Encoding": "preprocessing.attribute_encoder",
+    "Graph": "graph.graph",
+    "History": "training.loop",
     "InputError": "errors",
     "InputWarning": "errors",
-    "cluster_domains": "omics.domains",
-    "embed_anndata": "omics.embedding",
-    "frames_from_graph": "sources.frames",
-    "graph_from_anndata": "omics.graphs",
-    "graph_from_frames": "sources.tables",
-    "graph_from_networkx": "exchange.with_networkx",
-    "graph_from_pyg": "exchange.with_pyg",
-    "load_dataset": "sources.citation",
-    "read_embedding": "outputs.embedding",
-    "read_graph": "sources.tables",
-    "to_anndata": "omics.graphs",
-    "to_networkx": "exchange.with_networkx",
-    "to_pyg": "exchange.with_pyg",
-    "transform_anndata": "omics.embedding",
-    "write_embedding": "outputs.embedding",
+    "cluster_domains": "scverse.domains",
+    "embed_anndata": "scverse.embed",
+    "frames_from_graph": "io.frames",
+    "graph_from_anndata": "scverse.conversion",
+    "graph_from_frames": "io.graph_tables",
+    "graph_from_networkx": "io.networkx",
+    "graph_from_pyg": "io.pyg",
+    "load_dataset": "datasets.citation",
+    "read_embedding": "io.embeddings",
+    "read_graph": "io.graph_tables",
+    "to_anndata": "scverse.conversion",
+    "to_networkx": "io.networkx",
+    "to_pyg": "io.pyg",
+    "transform_anndata": "scverse.embed",
+    "write_embedding": "io.embeddings",
 }
 
 __all__ = [

@@ -1,13 +1,36 @@
-"""What a user can do wrong, as one kind of error that the command line turns into exit code 2."""
+"""Exceptions and warnings; each message is one sentence: what was seen, where, how to fix it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+Subject = Literal["nodes", "edges"]
 
 
 class InputError(ValueError):
-    """Something handed in cannot be used; the message says what, where, and what to do."""
+    """Invalid input; the command line reports it in one line and exits with code 2.
 
+    about : which table the message is about, where the caller can name its file.
+    """
 
-class InputWarning(UserWarning):
-    """Something handed in was left out or replaced; one sentence that says what, and how often."""
+    def __init__(self, message: str = "", *, about: Subject | None = None) -> None:
+        super().__init__(message)
+        self.about = about
 
 
 class DivergenceError(InputError):
-    """Training produced a loss that is not a number."""
+    """Training diverged; there is no usable result."""
+
+
+class InputWarning(UserWarning):
+    """Part of the input was ignored or replaced; the message says what and how much."""
+
+
+class TrainingWarning(UserWarning):
+    """Training ended early, or far from convergence; the result may be poor."""
+
+
+def listing(names: Sequence[str], most: int = 8) -> str:
+    """Names in a sentence, the first few of many."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" * (len(names) > most))

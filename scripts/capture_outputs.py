@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from graphgate.evaluation.report import write_json
-from graphgate.versions import versions
+from graphgate.experiments.report import write_json
+from graphgate.io.provenance import versions
 
 ROOT = Path(__file__).parents[1]
 GRAPH = "papers/edges.csv --nodes papers/nodes.csv --words words"

@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
-from graphgate.evaluation.protocol import SETTINGS
-from graphgate.evaluation.scores import SCORES
+from graphgate.experiments.protocol import SETTINGS
 from graphgate.experiments.runner import Grid
+from graphgate.experiments.scores import SCORES
 from graphgate.experiments.table import Table, experiments_of, make_table
 from graphgate.experiments.trial import Results
 

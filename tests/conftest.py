@@ -18,7 +18,7 @@ import torch
 from hypothesis import settings
 
 from graphgate import cli
-from graphgate.sources import planetoid as planetoid_files
+from graphgate.datasets import planetoid as planetoid_files
 
 # A busy machine is slow, not wrong.
 settings.register_profile("graphgate", deadline=None)

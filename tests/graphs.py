@@ -7,10 +7,10 @@ import scipy.sparse as sp
 import torch
 from hypothesis import strategies as st
 
-from graphgate.features import FeatureMatrix
-from graphgate.graph import Graph
-from graphgate.model import Architecture, GATEModel
-from graphgate.sparse import Neighborhoods
+from graphgate.graph.graph import Graph
+from graphgate.nn.autoencoder import Architecture, GATEModel
+from graphgate.nn.features import FeatureMatrix
+from graphgate.nn.pattern import Neighborhoods
 
 CPU = torch.device("cpu")
 DOUBLE = {"device": CPU, "dtype": torch.float64}

@@ -13,16 +13,16 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
-from graphgate.answers import similar
-from graphgate.answers.classes import cross_validate, predict_unlabelled
-from graphgate.answers.clusters import agreement, matched_accuracy
-from graphgate.answers.labels import labels_of
-from graphgate.answers.links import link_quality, link_scores, split_links
-from graphgate.clustering import cluster_nodes
 from graphgate.errors import InputError, InputWarning
 from graphgate.experiments.tasks import ClusteringTask, LinksTask
-from graphgate.graph import Graph
-from graphgate.outputs.embedding import Embedded
+from graphgate.graph.graph import Graph
+from graphgate.io.embeddings import Embedded
+from graphgate.tasks import neighbors as similar
+from graphgate.tasks.classes import cross_validate, predict_unlabelled
+from graphgate.tasks.clustering import cluster_nodes
+from graphgate.tasks.clusters import agreement, matched_accuracy
+from graphgate.tasks.labels import labels_of
+from graphgate.tasks.links import link_quality, link_scores, split_links
 
 # --- similar -------------------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 import torch
 
 from graphgate import experiments
+from graphgate.datasets.planetoid import NAMES
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import SETTINGS, classify, embed, hide
 from graphgate.experiments.experiment import Experiment, find_experiment
 from graphgate.experiments.methods import METHODS, find_method
-from graphgate.graph import Graph
-from graphgate.sources.planetoid import NAMES
+from graphgate.experiments.protocol import SETTINGS, classify, embed, hide
+from graphgate.graph.graph import Graph
 
 # Few epochs are asked for here, and the loss is still falling after them.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

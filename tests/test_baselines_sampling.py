@@ -18,7 +18,6 @@ from graphgate.baselines.graphsage import (
     SparseFeatures,
     standardized,
 )
-from graphgate.baselines.neighbor_sampling import draw_neighbors, random_walks, symmetrized
 from graphgate.baselines.planetoid import (
     Contexts,
     ContextTrainer,
@@ -30,7 +29,8 @@ from graphgate.baselines.planetoid import (
     walk_pairs,
 )
 from graphgate.errors import InputError
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
+from graphgate.training.sampling import draw_neighbors, random_walks, symmetrized
 
 SMALL_SAGE = {"dimensions": 32, "draws": (5, 5), "walks": 10, "learning_rate": 1e-3}
 SMALL_PLANETOID = {"label_steps": 200, "graph_steps": 40, "iterations": 200}

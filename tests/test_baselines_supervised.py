@@ -17,7 +17,7 @@ from graphgate.baselines.monet import MoNet
 from graphgate.baselines.stogcn import StoGCN, sample_neighbors
 from graphgate.baselines.supervised import Field, Patience, Window
 from graphgate.errors import InputError
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 METHODS = [GCN, Chebyshev, MoNet, StoGCN, GAT]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name__)

@@ -17,8 +17,8 @@ from graphgate.baselines.label_propagation import LabelPropagation
 from graphgate.baselines.raw import RawFeatures
 from graphgate.baselines.vgae import VGAE
 from graphgate.errors import InputError
-from graphgate.graph import Graph
-from graphgate.sparse import Neighborhoods
+from graphgate.graph.graph import Graph
+from graphgate.nn.pattern import Neighborhoods
 
 
 def block_graph(seed: int = 0, n: int = 120, f: int = 40) -> Graph:

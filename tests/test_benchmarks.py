@@ -14,9 +14,9 @@ import torch
 from graphs import random_graph
 
 from graphgate.errors import InputWarning
-from graphgate.graph import Graph
-from graphgate.losses import Loss
-from graphgate.step import CollapsedStep
+from graphgate.graph.graph import Graph
+from graphgate.nn.collapsed_step import CollapsedStep
+from graphgate.nn.losses import Loss
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
 
@@ -165,7 +165,7 @@ def test_exponents_of_known_growth():
 
 
 def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
-    monkeypatch.setattr("graphgate.capacity.seconds._PATIENCE", 0.0)
+    monkeypatch.setattr("graphgate.estimators.seconds._PATIENCE", 0.0)
     monkeypatch.setitem(estimate.CASES, "small", {"dims": (4, 2)})
     found = estimate.compare(2000, "small", epochs=1)
     assert found["edges"] == 20_000

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 from graphs import random_graph
 
-from graphgate.capacity import machine, seconds, verdict
-from graphgate.capacity.machine import available_bytes
-from graphgate.capacity.memory import graph_bytes, training_bytes
-from graphgate.capacity.seconds import Seconds, estimated_seconds, graph_like
-from graphgate.capacity.size import Plan, Size
-from graphgate.capacity.verdict import check_fits, fitting_dims, in_time, in_units
-from graphgate.embedder import GATE
 from graphgate.errors import InputError
-from graphgate.losses import Loss
-from graphgate.model import GATEModel
-from graphgate.objective import training_objective
-from graphgate.step import CollapsedStep
+from graphgate.estimators import estimate as verdict
+from graphgate.estimators import seconds
+from graphgate.estimators.estimate import check_fits, fitting_dims, in_time, in_units
+from graphgate.estimators.gate import GATE
+from graphgate.estimators.seconds import Seconds, estimated_seconds, graph_like
+from graphgate.nn.autoencoder import GATEModel
+from graphgate.nn.collapsed_step import CollapsedStep
+from graphgate.nn.losses import Loss
+from graphgate.training import machine
+from graphgate.training.machine import available_bytes
+from graphgate.training.memory import graph_bytes, training_bytes
+from graphgate.training.objective import training_objective
+from graphgate.training.plan import Plan, Size
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from conftest import fake_parts
 
+from graphgate.datasets import bundled as carried
+from graphgate.datasets import citation, download, planetoid
+from graphgate.datasets.citation import PAPER_STATISTICS, dataset_rows, fetch, load_dataset, verify
+from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
-from graphgate.evaluation.splits import random_split
-from graphgate.sources import carried, citation, download, planetoid
-from graphgate.sources.citation import PAPER_STATISTICS, dataset_rows, fetch, load_dataset, verify
 
 NAMES = ("cora", "citeseer", "pubmed")
 
@@ -115,7 +116,7 @@ def _script():
 def test_the_script_s_encoding_gives_the_carried_arrays(name):
     script, copy = _script(), carried.read_carried(name)
     arrays = script.encode(copy.graph, copy.listed_edges, copy.self_loops)
-    with np.load(Path(carried.__file__).parents[1] / "data" / f"{name}.npz") as stored:
+    with np.load(Path(carried.__file__).parent / "data" / f"{name}.npz") as stored:
         assert set(arrays) == set(stored.files) - {"ids"}
         for key, array in arrays.items():
             np.testing.assert_array_equal(array, stored[key])
@@ -225,7 +226,7 @@ def test_the_cache_follows_the_xdg_standard(monkeypatch, tmp_path):
 
 def test_importing_needs_no_torch_and_no_network():
     code = (
-        "import sys, graphgate.sources.citation as c; c.load_dataset('cora'); print(*sys.modules)"
+        "import sys, graphgate.datasets.citation as c; c.load_dataset('cora'); print(*sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True

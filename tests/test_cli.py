@@ -19,10 +19,11 @@ from typer.testing import CliRunner
 
 import graphgate
 from graphgate import GATE, Attributes, Graph, InputError, cli, read_graph
-from graphgate import demo as demos
+from graphgate.cli import demo as demos
+from graphgate.datasets import bundled as carried
+from graphgate.datasets import citation
 from graphgate.experiments import evaluate as evaluations
 from graphgate.experiments.experiment import find_experiment
-from graphgate.sources import carried, citation
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r\na,1,0,2\nb,0,1,0\nc,3,1,0\nd,0,0,1\ne,1,1,1\n"
@@ -127,7 +128,7 @@ def test_every_option_reaches_the_method(run, monkeypatch):
             asked.append(graph)
             raise Stop("enough")
 
-    monkeypatch.setattr("graphgate.embedder.GATE", Spy)
+    monkeypatch.setattr("graphgate.estimators.gate.GATE", Spy)
     code, _, _ = run(
         *("embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.csv", "--directed"),
         *("--dims", "9,8,7", "--preset", "paper", "--structure-weight", "2.5"),
@@ -335,7 +336,7 @@ def test_a_full_disk(run, monkeypatch, folder):
         raise OSError(28, os.strerror(28))
 
     before = snapshot(folder)
-    monkeypatch.setattr("graphgate.files.os.replace", full)
+    monkeypatch.setattr("graphgate.io.files.os.replace", full)
     code, _, err = run(*embed_options())
     assert code == 2
     assert err.splitlines()[-1] == (
@@ -355,7 +356,7 @@ def test_a_full_disk(run, monkeypatch, folder):
     ],
 )
 def test_too_little_memory(refused, monkeypatch, failing):
-    monkeypatch.setattr("graphgate.embedder.GATE.fit", lambda self, graph: failing())
+    monkeypatch.setattr("graphgate.estimators.gate.GATE.fit", lambda self, graph: failing())
     assert "not enough memory" in refused(*embed_options())
 
 
@@ -401,7 +402,7 @@ def test_an_interrupt_outside_training_is_told(run, monkeypatch):
     def interrupt(self, graph):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphgate.embedder.GATE.fit", interrupt)
+    monkeypatch.setattr("graphgate.estimators.gate.GATE.fit", interrupt)
     code, _, err = run(*embed_options())
     assert code == 130
     assert err.splitlines()[-1] == "interrupted"
@@ -589,7 +590,7 @@ def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, 
     def interrupt(self, graph):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphgate.embedder.GATE.fit", interrupt)
+    monkeypatch.setattr("graphgate.estimators.gate.GATE.fit", interrupt)
     before = snapshot(folder)
     code, out, err = run("evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json")
     assert (code, out) == (130, "")

@@ -10,11 +10,12 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from graphgate.answers.links import link_quality, split_links
-from graphgate.capacity import seconds, verdict
-from graphgate.embedder import GATE
-from graphgate.outputs.embedding import write_embedding
-from graphgate.sources.tables import read_graph
+from graphgate.estimators import estimate as verdict
+from graphgate.estimators import seconds
+from graphgate.estimators.gate import GATE
+from graphgate.io.embeddings import write_embedding
+from graphgate.io.graph_tables import read_graph
+from graphgate.tasks.links import link_quality, split_links
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(30) % 3
@@ -259,7 +260,7 @@ def test_an_estimate(run, graph):
 
 @pytest.mark.usefixtures("quick")
 def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
-    monkeypatch.setattr("graphgate.capacity.machine.available_bytes", lambda: 30 * 2**20)
+    monkeypatch.setattr("graphgate.training.machine.available_bytes", lambda: 30 * 2**20)
     code, out, _ = run("estimate", *COUNTS, "--dims", "4096,4096", "--json", "e.json")
     assert code == 0
     told = json.loads(Path("e.json").read_text())

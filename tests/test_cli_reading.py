@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from graphgate import GATE, read_embedding, read_graph
-from graphgate.evaluation.protocol import embed
+from graphgate.experiments.protocol import embed
 
 PEOPLE = pd.DataFrame(
     {

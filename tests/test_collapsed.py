@@ -8,18 +8,24 @@ from graphs import graphs, model_for, parts_of, random_graph, value_and_gradient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate import collapsed
-from graphgate.features import FeatureMatrix
-from graphgate.graph import Graph
-from graphgate.losses import Loss
-from graphgate.model import Architecture
-from graphgate.objective import (
+from graphgate.graph.graph import Graph
+from graphgate.nn import collapsed
+from graphgate.nn.autoencoder import Architecture
+from graphgate.nn.collapsed_step import (
+    CollapsedStep,
+    applies_to,
+    row_dot,
+    symmetric_product,
+    total_dot,
+)
+from graphgate.nn.features import FeatureMatrix
+from graphgate.nn.losses import Loss
+from graphgate.training.objective import (
     make_objective,
     plain_loss_parts,
     prefers_collapsed,
     training_objective,
 )
-from graphgate.step import CollapsedStep, applies_to, row_dot, symmetric_product, total_dot
 
 LAYERS = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 LOSSES = st.builds(

@@ -9,15 +9,15 @@ from matplotlib.colors import to_hex
 
 from graphgate import GATE, Graph
 from graphgate.errors import InputError
-from graphgate.evaluation.edge_attention import class_attention, edge_attention
-from graphgate.evaluation.protocol import Run
 from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.protocol import Run
 from graphgate.experiments.trial import Results, Trial
-from graphgate.figures.bars import Bars, draw_bars
-from graphgate.figures.edge_map import draw_edge_map
-from graphgate.figures.gallery import ablation_figures, graph_figures, write_figures
-from graphgate.figures.loss_curve import draw_losses
-from graphgate.figures.node_map import COLORS
+from graphgate.tasks.edge_attention import class_attention, edge_attention
+from graphgate.visualization.bars import Bars, draw_bars
+from graphgate.visualization.edge_map import draw_edge_map
+from graphgate.visualization.gallery import ablation_figures, graph_figures, write_figures
+from graphgate.visualization.loss_curve import draw_losses
+from graphgate.visualization.node_map import COLORS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphgate import GATE, Attributes, Encoding, Graph, InputWarning, load_dataset
 from graphgate.errors import DivergenceError, InputError
-from graphgate.presets import PRESETS
+from graphgate.estimators.presets import PRESETS
 
 # Most fits here stop long before the loss has settled.
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")

@@ -124,7 +124,7 @@ def test_blocks_join_without_a_seam(scale, monkeypatch):
     ):
         with monkeypatch.context() as patched:
             for name, value in sizes.items():
-                patched.setattr(f"graphgate.encoding.{name}", value)
+                patched.setattr(f"graphgate.preprocessing.attribute_encoder.{name}", value)
             found = encoding.apply(attributes)
         assert sp.issparse(found) == ("_ENTRIES" in sizes)
         np.testing.assert_array_equal(dense(found), dense(whole))

@@ -16,18 +16,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from graphgate import GATE, Graph, InputError
-from graphgate.evaluation import protocol
-from graphgate.evaluation.measure import measured, resident
-from graphgate.evaluation.probe import PROBE_FORMS, make_probe, probe_predictions
-from graphgate.evaluation.protocol import Evaluation, Run, Task, classify, embed, hide
-from graphgate.evaluation.report import HEADS, report_row, with_deviation, write_json
-from graphgate.evaluation.workers import Layout, best_layout, each, run_all
-from graphgate.experiments import evaluate
+from graphgate.datasets.citation import Dataset
+from graphgate.experiments import evaluate, protocol
 from graphgate.experiments.evaluate import evaluate_method
 from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.measure import measured, resident
 from graphgate.experiments.methods import METHODS, find_method
-from graphgate.sources.citation import Dataset
-from graphgate.training import History
+from graphgate.experiments.protocol import Evaluation, Run, Task, classify, embed, hide
+from graphgate.experiments.report import HEADS, report_row, with_deviation, write_json
+from graphgate.experiments.workers import Layout, best_layout, each, run_all
+from graphgate.tasks.probe import PROBE_FORMS, make_probe, probe_predictions
+from graphgate.training.loop import History
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -684,7 +683,7 @@ def test_the_cost_is_known_even_if_the_block_fails():
 
 
 def test_a_system_without_proc(monkeypatch, tmp_path):
-    from graphgate.evaluation import measure
+    from graphgate.experiments import measure
 
     monkeypatch.setattr(measure, "_STATUS", tmp_path / "status")
     monkeypatch.setattr(measure, "_CLEAR", tmp_path / "no" / "clear_refs")

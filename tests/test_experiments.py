@@ -19,18 +19,18 @@ import pytest
 import scipy.sparse as sp
 
 from graphgate.cli.given import settings_of
+from graphgate.datasets.citation import Dataset, load_dataset
+from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import Run
-from graphgate.evaluation.splits import random_split
-from graphgate.evaluation.workers import Layout, each
 from graphgate.experiments import runner, trial
 from graphgate.experiments.experiment import Experiment, find_experiment
 from graphgate.experiments.methods import METHODS
+from graphgate.experiments.protocol import Run
 from graphgate.experiments.runner import Grid, run_grid
 from graphgate.experiments.table import TABLES, experiments_of, make_table
 from graphgate.experiments.trial import Results, Trial
-from graphgate.graph import Graph
-from graphgate.sources.citation import Dataset, load_dataset
+from graphgate.experiments.workers import Layout, each
+from graphgate.graph.graph import Graph
 
 ONE = Layout(1, 1)
 

@@ -12,14 +12,14 @@ import pytest
 import scipy.sparse as sp
 
 from graphgate import Attention, Attributes, Graph, InputError, InputWarning
-from graphgate.clustering import cluster_nodes
-from graphgate.explorer import content as contents
-from graphgate.explorer import page as pages
-from graphgate.explorer.columns import column
-from graphgate.explorer.content import from_embedding
-from graphgate.explorer.neighbors import attended_pairs, nearest_nodes
-from graphgate.explorer.page import make_page, to_json, write_page
-from graphgate.explorer.server import PageServer, serve_page
+from graphgate.tasks.clustering import cluster_nodes
+from graphgate.visualization.page import content as contents
+from graphgate.visualization.page import html as pages
+from graphgate.visualization.page.columns import column
+from graphgate.visualization.page.content import from_embedding
+from graphgate.visualization.page.html import make_page, to_json, write_page
+from graphgate.visualization.page.nearest import attended_pairs, nearest_nodes
+from graphgate.visualization.page.server import PageServer, serve_page
 
 EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>&amp;\u2028{{data}}\"'"
 
@@ -93,7 +93,7 @@ def test_where_a_node_does_not_look_there_is_no_value():
 
 @pytest.mark.parametrize("block", [7, 1000])
 def test_nearest_nodes_are_those_of_brute_force(block, monkeypatch):
-    monkeypatch.setattr("graphgate.answers.similar.BLOCK_ENTRIES", block)
+    monkeypatch.setattr("graphgate.tasks.neighbors.BLOCK_ENTRIES", block)
     z = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
     z[7] = 0
     unit = z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-9)

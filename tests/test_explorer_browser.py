@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from matplotlib.image import imread
 
 from graphgate import Graph
-from graphgate.explorer.content import from_embedding
-from graphgate.explorer.page import write_page
+from graphgate.visualization.page.content import from_embedding
+from graphgate.visualization.page.html import write_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")

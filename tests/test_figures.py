@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from graphgate.figures.node_map import COLORS, UNLABELLED, draw_node_map, project
+from graphgate.visualization.node_map import COLORS, UNLABELLED, draw_node_map, project
 
 
 def embedding(n: int, d: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphgate import GATE
-from graphgate.sources.planetoid import read_planetoid
+from graphgate.datasets.planetoid import read_planetoid
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "authors_program_cora.json").read_text())
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphgate.errors import InputError
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 TWO, THREE = np.eye(2), np.eye(3)
 PATH = [(0, 1), (1, 2)]

@@ -7,7 +7,7 @@ import pytest
 from graphs import random_graph
 
 from graphgate import Attributes, Encoding, Graph, InputError, InputWarning
-from graphgate.structure import structural_attributes
+from graphgate.preprocessing.structural import structural_attributes
 
 TABLE = Attributes.from_columns({"age": [30, 50, 70], "town": ["Ulm", None, "Bern"]})
 EDGES = [("a", "b"), ("b", "c")]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from graphgate import InputError
 from graphgate.errors import InputWarning
-from graphgate.sources.content import read_bytes
-from graphgate.sources.graph_file import GRAPH_ENDINGS, is_graph_file, read_graph_file
+from graphgate.io.content import read_bytes
+from graphgate.io.graph_files import GRAPH_ENDINGS, is_graph_file, read_graph_file
 
 WRITERS = {
     "g.graphml": nx.write_graphml,

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphgate import InputError
-from graphgate.sources.graph_file import read_graph_file
-from graphgate.sources.matrix_file import read_adjacency, read_matrix
+from graphgate.io.graph_files import read_graph_file
+from graphgate.io.matrices import read_adjacency, read_matrix
 
 A = np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]])
 X = np.array([[1.0, 0], [2, 3], [0, 4]])

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from graphgate.attention import ACTIVATIONS
 from graphgate.errors import InputError
-from graphgate.losses import Loss, LossParts
-from graphgate.model import Architecture, GATEModel
-from graphgate.objective import plain_loss_parts
+from graphgate.nn.attention import ACTIVATIONS
+from graphgate.nn.autoencoder import Architecture, GATEModel
+from graphgate.nn.losses import Loss, LossParts
+from graphgate.training.objective import plain_loss_parts
 
 REFERENCE_ACTIVATIONS = {
     "identity": lambda m: m,

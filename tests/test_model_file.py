@@ -17,9 +17,10 @@ from safetensors.torch import load_file, save_file
 from sklearn.exceptions import NotFittedError
 from test_attributes import VALUES
 
-from graphgate import GATE, Attributes, Encoding, Graph, InputError, files
-from graphgate.model import Architecture, GATEModel
-from graphgate.model_file import SavedModel, load_model, save_model
+from graphgate import GATE, Attributes, Encoding, Graph, InputError
+from graphgate.estimators.persistence import SavedModel, load_model, save_model
+from graphgate.io import files
+from graphgate.nn.autoencoder import Architecture, GATEModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

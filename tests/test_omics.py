@@ -29,7 +29,7 @@ from graphgate import (
     transform_anndata,
 )
 from graphgate.errors import InputWarning
-from graphgate.omics.tissue import Neighborhood, tissue_graph
+from graphgate.scverse.tissue import Neighborhood, tissue_graph
 from tests.graphs import graphs
 from tests.tissues import layered_tissue
 

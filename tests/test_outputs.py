@@ -13,17 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from graphgate.attributes import Attributes
-from graphgate.embedder import GATE
 from graphgate.errors import InputError
-from graphgate.graph import Graph
-from graphgate.outputs import tables
-from graphgate.outputs.attention import attention_table, write_attention
-from graphgate.outputs.embedding import EMBEDDING_ENDINGS, read_embedding, write_embedding
-from graphgate.outputs.graph_tables import write_graph
-from graphgate.outputs.places import check_new_folder, check_output_path
-from graphgate.outputs.reconstruction import write_reconstruction
-from graphgate.sources.tables import read_graph
+from graphgate.estimators.gate import GATE
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.graph import Graph
+from graphgate.io import table_writer as tables
+from graphgate.io.attention import attention_table, write_attention
+from graphgate.io.embeddings import EMBEDDING_ENDINGS, read_embedding, write_embedding
+from graphgate.io.graph_tables import read_graph
+from graphgate.io.graph_writer import write_graph
+from graphgate.io.places import check_new_folder, check_output_path
+from graphgate.io.reconstruction import write_reconstruction
 
 Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
 

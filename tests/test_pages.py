@@ -9,9 +9,9 @@ from textwrap import dedent
 import pytest
 
 from graphgate import load_dataset
-from graphgate.evaluation.protocol import Run, Task
-from graphgate.evaluation.scores import SCORES
+from graphgate.experiments.protocol import Run, Task
 from graphgate.experiments.runner import Grid
+from graphgate.experiments.scores import SCORES
 from graphgate.experiments.table import TABLES, experiments_of
 from graphgate.experiments.trial import Results, Trial
 

@@ -13,9 +13,9 @@ from conftest import fake_parts, old_pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphgate.datasets import planetoid as source
+from graphgate.datasets.unpickler import load_content
 from graphgate.errors import InputError
-from graphgate.sources import planetoid as source
-from graphgate.sources.planetoid_pickle import load_content
 
 RAW = {  # listed, self-loops, distinct
     "cora": (5429, 0, 5278),

@@ -15,8 +15,8 @@ import torch
 
 from graphgate import GATE, read_graph
 from graphgate.errors import InputError
-from graphgate.outputs.embedding import read_embedding
-from graphgate.outputs.run_folder import read_run, write_run
+from graphgate.estimators.runs import read_run, write_run
+from graphgate.io.embeddings import read_embedding
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r,label\na,1,0,2,x\nb,0,1,0,y\nc,3,1,0,\nd,0,0,1,x\ne,1,1,1,y\n"
@@ -178,7 +178,7 @@ def test_a_failure_leaves_nothing(run, monkeypatch, folder):
     def full(*arguments):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("graphgate.outputs.run_folder.write_attention", full)
+    monkeypatch.setattr("graphgate.estimators.runs.write_attention", full)
     code, _, err = run("embed", "edges.csv", "--nodes", "nodes.csv", "--run", "r", *SETTINGS)
     assert code == 2
     assert "r cannot be written: No space left on device" in err

@@ -8,11 +8,11 @@ from graphs import CPU, DOUBLE, graphs, parts_of, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate import features
 from graphgate.errors import InputError
-from graphgate.features import FeatureMatrix, product_by_blocks
-from graphgate.graph import Graph
-from graphgate.sparse import attention_product, dot_on, edge_dot, segment_softmax
+from graphgate.graph.graph import Graph
+from graphgate.nn import features
+from graphgate.nn.features import FeatureMatrix, product_by_blocks
+from graphgate.nn.pattern import attention_product, dot_on, edge_dot, segment_softmax
 
 
 def dense(graph: Graph) -> np.ndarray:

@@ -9,8 +9,13 @@ import scipy.sparse as sp
 from graphs import graphs
 from hypothesis import given, settings
 
-from graphgate import structure
-from graphgate.structure import core_numbers, signatures, structural_attributes, triangles
+from graphgate.preprocessing import structural as structure
+from graphgate.preprocessing.structural import (
+    core_numbers,
+    signatures,
+    structural_attributes,
+    triangles,
+)
 
 
 @settings(max_examples=60)

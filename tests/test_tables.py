@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from graphgate import Encoding
 from graphgate.errors import InputError, InputWarning
-from graphgate.sources.tables import read_graph
+from graphgate.io.graph_tables import read_graph
 
 NODES = "id,a,b,label\n1,0.5,2,x\n2,1e3,-1,\n3,0,0,y\n"
 EDGES = "source,target\n1,2\n"

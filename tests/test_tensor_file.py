@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from graphgate import files
 from graphgate.errors import InputError
-from graphgate.fields import check_fields
-from graphgate.tensor_file import check_tensors, read_tensors, write_tensors
+from graphgate.io import files
+from graphgate.io.schema import check_fields
+from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 
 SCHEMA = {"size": int, "name": (str, type(None)), "fixed": bool, "rate": (float, int)}
 HEADER = {"size": 3, "name": None, "fixed": True, "rate": 0.5}

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from graphgate.errors import DivergenceError, InputError
-from graphgate.optimizers import OPTIMIZERS
-from graphgate.training import Checkpoint, History, Schedule, train
+from graphgate.training.loop import Checkpoint, History, Schedule, train
+from graphgate.training.optimizers import OPTIMIZERS
 
 
 def toy(start=(4.0, -3.0), slope=None):

@@ -80,7 +80,7 @@ def run(installed, tmp_path):
 def test_what_is_in_the_wheel(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert {f"graphgate/data/{name}" for name in DATA} | {"graphgate/py.typed"} <= names
+    assert {f"graphgate/datasets/data/{name}" for name in DATA} | {"graphgate/py.typed"} <= names
     modules = {
         str(file.relative_to(ROOT))
         for file in (ROOT / "graphgate").rglob("*.py")

@@ -19,7 +19,7 @@ from torch_geometric.nn.inits import glorot
 
 from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
 from graphgate.baselines.supervised import Field, WindowClassifier, dropped
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 class ChebyshevLayer(nn.Module):

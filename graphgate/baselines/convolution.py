@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from graphgate.baselines.tensors import feature_tensor
-from graphgate.graph import Graph
-from graphgate.sparse import csr_tensor, index_tensor, shared_tensor
+from graphgate.graph.graph import Graph
+from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
 
 _CPU = torch.device("cpu")
 

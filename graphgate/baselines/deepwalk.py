@@ -18,9 +18,9 @@ from typing import Self
 import numpy as np
 from gensim.models import Word2Vec
 
-from graphgate.baselines.neighbor_sampling import random_walks, symmetrized
 from graphgate.baselines.tensors import seeded
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
+from graphgate.training.sampling import random_walks, symmetrized
 
 
 class _Sentences:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from graphgate.baselines.deepwalk import DeepWalk
 from graphgate.baselines.tensors import feature_tensor
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 @dataclass(kw_only=True)

@@ -23,7 +23,7 @@ from torch_geometric.nn import DeepGraphInfomax
 
 from graphgate.baselines.convolution import convolution_adjacency, convolution_features
 from graphgate.baselines.tensors import check_features, seeded
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 class _Network(nn.Module):

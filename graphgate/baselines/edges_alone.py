@@ -11,8 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from graphgate.embedder import GATE
-from graphgate.graph import Graph
+from graphgate.estimators.gate import GATE
+from graphgate.graph.graph import Graph
 
 
 @dataclass(kw_only=True)

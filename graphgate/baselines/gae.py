@@ -22,8 +22,8 @@ from torch_geometric.nn import GCNConv, models
 
 from graphgate.baselines.convolution import convolution_adjacency, convolution_features
 from graphgate.baselines.tensors import check_features, seeded
-from graphgate.graph import Graph
-from graphgate.sparse import Neighborhoods, edge_dot
+from graphgate.graph.graph import Graph
+from graphgate.nn.pattern import Neighborhoods, edge_dot
 
 
 class _Encoder(nn.Module):

@@ -17,7 +17,7 @@ from torch_geometric.nn import GATConv
 
 from graphgate.baselines.convolution import as_tensor, normalized_features
 from graphgate.baselines.supervised import Field, PatientClassifier, dropped
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 class _Network(nn.Module):

@@ -15,7 +15,7 @@ from torch_geometric.nn import GCNConv
 
 from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
 from graphgate.baselines.supervised import Field, WindowClassifier, dropped
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 class _Network(nn.Module):

@@ -23,11 +23,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.neighbor_sampling import draw_neighbors, random_walks, symmetrized
 from graphgate.baselines.tensors import check_features, feature_tensor, seeded
 from graphgate.errors import InputError
-from graphgate.features import FeatureMatrix
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
+from graphgate.nn.features import FeatureMatrix
+from graphgate.training.sampling import draw_neighbors, random_walks, symmetrized
 
 Aggregator = Literal["mean", "gcn", "pool", "lstm"]
 POOL_WIDTH, LSTM_WIDTH = 512, 128  # the program's "small" models

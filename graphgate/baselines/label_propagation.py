@@ -14,9 +14,9 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.baselines.neighbor_sampling import symmetrized
 from graphgate.errors import InputError
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
+from graphgate.training.sampling import symmetrized
 
 
 @dataclass(kw_only=True)

@@ -20,7 +20,7 @@ from torch_geometric.nn import GMMConv
 
 from graphgate.baselines.convolution import as_tensor, normalized_features
 from graphgate.baselines.supervised import Field, PatientClassifier, dropped
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 class _Layer(nn.Module):

@@ -24,10 +24,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.neighbor_sampling import endless_batches, random_walks, symmetrized
 from graphgate.baselines.tensors import check_features, feature_tensor, seeded
 from graphgate.errors import InputError
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
+from graphgate.training.sampling import endless_batches, random_walks, symmetrized
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:

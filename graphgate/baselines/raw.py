@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from graphgate.baselines.tensors import feature_tensor
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 @dataclass(kw_only=True)

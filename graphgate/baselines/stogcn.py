@@ -27,7 +27,7 @@ from torch_geometric.nn import Linear
 
 from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
 from graphgate.baselines.supervised import Field, Labelled, WindowClassifier, dropped
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 class _Network(nn.Module):

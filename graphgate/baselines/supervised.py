@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 from graphgate.baselines.tensors import check_features, edge_index, seeded
 from graphgate.errors import InputError
-from graphgate.graph import Graph
-from graphgate.sparse import csr_tensor
+from graphgate.graph.graph import Graph
+from graphgate.nn.pattern import csr_tensor
 
 
 def dropped(x: Tensor, rate: float, training: bool) -> Tensor:

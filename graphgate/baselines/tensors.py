@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.graph import Graph
+from graphgate.graph.graph import Graph
 
 
 @contextmanager

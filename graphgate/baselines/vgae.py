@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, models
 
 from graphgate.baselines.gae import GAE, reconstruction_loss
-from graphgate.sparse import Neighborhoods
+from graphgate.nn.pattern import Neighborhoods
 
 
 class _Encoder(nn.Module):

@@ -1,7 +1,9 @@
 """The command line: reads what was asked, calls the library, prints. Nothing else lives here.
 
-Heavy imports wait until a command runs, so that help and mistakes are answered at once. The modules
-of commands register them when they are imported, and the help lists them in that order.
+The modules in import order:
+
+    program, options, printing, reading, demo, datasets, given, demonstration, answers,
+    embedding, estimates, evaluation, pictures
 """
 
 from graphgate.cli.program import app, main  # isort: split

@@ -17,8 +17,8 @@ from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.answers.labels import Labelled
-    from graphgate.outputs.embedding import Embedded
+    from graphgate.io.embeddings import Embedded
+    from graphgate.tasks.labels import Labelled
 
 Embedding = Annotated[
     Path, typer.Argument(help="An embedding: .parquet, .csv, .npz, .npy, .txt, .vec or .w2v.")
@@ -49,13 +49,13 @@ def similar(
     _check_places(out, None, embedding)
     if not node and out is None:
         raise InputError("the nearest of all nodes are many: say where they go, --out FILE")
-    from graphgate.outputs.embedding import read_embedding
+    from graphgate.io.embeddings import read_embedding
 
     found = read_embedding(embedding)
     import numpy as np
 
     rows = np.arange(len(found.ids)) if not node else _rows(found, node)
-    from graphgate.answers.similar import nearest
+    from graphgate.tasks.neighbors import nearest
 
     blocks = list(nearest(found.embedding, rows, top))
     near = np.concatenate([block[1] for block in blocks])
@@ -70,7 +70,7 @@ def similar(
         return
     import pyarrow as pa
 
-    from graphgate.outputs.tables import column, write_table
+    from graphgate.io.table_writer import column, write_table
 
     names, each = column(found.ids, "node id"), near.shape[1]
     columns = {
@@ -108,12 +108,12 @@ def cluster(
     best, another one each.
     """
     _check_places(out, json, embedding, nodes)
-    from graphgate.outputs.embedding import read_embedding
+    from graphgate.io.embeddings import read_embedding
 
     found = read_embedding(embedding)
-    from graphgate.answers.clusters import agreement
-    from graphgate.answers.labels import labels_of
-    from graphgate.clustering import cluster_nodes
+    from graphgate.tasks.clustering import cluster_nodes
+    from graphgate.tasks.clusters import agreement
+    from graphgate.tasks.labels import labels_of
 
     labels = labels_of(found, nodes, id=id, label=label)
     if clusters is None:
@@ -139,7 +139,7 @@ def cluster(
     if out is not None:
         import pyarrow as pa
 
-        from graphgate.outputs.tables import column, write_table
+        from graphgate.io.table_writer import column, write_table
 
         ids = column(found.ids, "node id")
         write_table(out, pa.table({"node_id": ids, "cluster": pa.array(codes + 1)}))
@@ -170,11 +170,11 @@ def classify(
     Logistic regression, scored by cross-validation over the labelled nodes, in percent.
     """
     _check_places(out, json, embedding, nodes)
-    from graphgate.outputs.embedding import read_embedding
+    from graphgate.io.embeddings import read_embedding
 
     found = read_embedding(embedding)
-    from graphgate.answers.classes import cross_validate, predict_unlabelled
-    from graphgate.answers.labels import labels_of
+    from graphgate.tasks.classes import cross_validate, predict_unlabelled
+    from graphgate.tasks.labels import labels_of
 
     labels = labels_of(found, nodes, id=id, label=label)
     if labels is None:
@@ -193,7 +193,7 @@ def classify(
     if out is not None:
         import pyarrow as pa
 
-        from graphgate.outputs.tables import column, label_column, write_table
+        from graphgate.io.table_writer import column, label_column, write_table
 
         columns: dict[str, Any] = {
             "node_id": column(found.ids[told.rows], "node id"),
@@ -239,7 +239,7 @@ def links(
         raise InputError("give either EDGES or --dataset NAME, not both")
     from functools import partial
 
-    from graphgate.embedder import GATE
+    from graphgate.estimators.gate import GATE
     from graphgate.experiments.experiment import find_experiment
     from graphgate.experiments.methods import find_method
     from graphgate.experiments.tasks import LinksTask
@@ -268,8 +268,8 @@ def links(
 
 def _check_places(table: Path | None, json: Path | None, *inputs: Path | None) -> None:
     """Before any work: the outputs can be written, and are no inputs."""
-    from graphgate.outputs.places import check_output_path
-    from graphgate.outputs.tables import TABLE_ENDINGS
+    from graphgate.io.places import check_output_path
+    from graphgate.io.table_writer import TABLE_ENDINGS
 
     if table is not None:
         check_output_path(table, TABLE_ENDINGS)
@@ -306,8 +306,8 @@ def _most_frequent(labels: Labelled, mask: Any, most: int = 3) -> str:
 def _write_json(path: Path | None, content: dict[str, Any]) -> None:
     if path is None:
         return
-    from graphgate.evaluation.report import write_json
-    from graphgate.versions import versions
+    from graphgate.experiments.report import write_json
+    from graphgate.io.provenance import versions
 
     command = " ".join(["graphgate", *sys.argv[1:]])
     write_json(path, content | {"command": command, "versions": versions()})

@@ -22,7 +22,7 @@ app.add_typer(data, name="data", rich_help_panel=PAPER)
 @data.command(name="list", epilog="Example: graphgate data list")
 def list_data() -> None:
     """Show the datasets: the paper's counts, ours without duplicates, and where they are."""
-    from graphgate.sources.citation import dataset_rows
+    from graphgate.datasets.citation import dataset_rows
 
     heads = ["dataset", "nodes", "edges", "distinct", "features", "classes", "split", "from"]
     rows = []
@@ -42,7 +42,7 @@ def fetch(
     folder: Annotated[Path | None, typer.Option(help="Instead of the cache.")] = None,
 ) -> None:
     """Download the public Planetoid files, each checked against its SHA-256."""
-    from graphgate.sources.citation import NAMES, check_name, fetch
+    from graphgate.datasets.citation import NAMES, check_name, fetch
 
     for name in names or NAMES:
         check_name(name)
@@ -60,8 +60,8 @@ def export(
 
     The words of a paper are a column of text, so read them with --words words.
     """
-    from graphgate.outputs.graph_tables import write_graph
-    from graphgate.sources.citation import load_dataset
+    from graphgate.datasets.citation import load_dataset
+    from graphgate.io.graph_writer import write_graph
 
     for path in write_graph(folder, load_dataset(name).graph, ".parquet" if parquet else ".csv"):
         typer.echo(f"wrote {path}")
@@ -72,7 +72,7 @@ def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Datasets; all if none.")] = None,
 ) -> None:
     """Check every copy of every file; exit code 2 if one is altered or unreadable."""
-    from graphgate.sources.citation import NAMES, verify
+    from graphgate.datasets.citation import NAMES, verify
 
     rows, found = [], []
     for name in names or NAMES:

@@ -17,9 +17,9 @@ def demo(
     runs: Annotated[int, typer.Option(min=1, help="Runs behind each accuracy.")] = 3,
 ) -> None:
     """Train on the citation graphs that come with the package, and compare with the paper."""
-    from graphgate.demo import DEMO_DATASETS, run_demo
-    from graphgate.evaluation.report import HEADS, report_row
-    from graphgate.sources.citation import load_dataset
+    from graphgate.cli.demo import DEMO_DATASETS, run_demo
+    from graphgate.datasets.citation import load_dataset
+    from graphgate.experiments.report import HEADS, report_row
 
     sources = [load_dataset(name) for name in DEMO_DATASETS]
     rows, pages = [], []

@@ -32,9 +32,9 @@ from graphgate.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from graphgate.embedder import GATE
-    from graphgate.graph import Graph
-    from graphgate.outputs.run_folder import RunRecord
+    from graphgate.estimators.gate import GATE
+    from graphgate.estimators.runs import RunRecord
+    from graphgate.graph.graph import Graph
 
 
 @app.command(
@@ -121,8 +121,8 @@ def embed(
     typer.echo(summary(graph), err=True)
     import torch
 
-    from graphgate.embedder import GATE
-    from graphgate.evaluation.measure import measured
+    from graphgate.estimators.gate import GATE
+    from graphgate.experiments.measure import measured
 
     places.check_names(graph)
     gate = GATE(**settings, checkpoint=checkpoint)
@@ -139,7 +139,7 @@ def embed(
         torch.set_num_threads(threads)
     places.write(graph, gate, gate.embedding_)
     if run is not None:
-        from graphgate.outputs.run_folder import write_run
+        from graphgate.estimators.runs import write_run
 
         write_run(
             run,
@@ -175,7 +175,7 @@ def _repeated(
     folder: Path, edges: Path | None, nodes: Path | None
 ) -> tuple[RunRecord, dict[str, Any], dict[str, Path]]:
     """Record, settings and tables of a stored run; tables that have moved can be named anew."""
-    from graphgate.outputs.run_folder import read_run
+    from graphgate.estimators.runs import read_run
 
     record = read_run(folder)
     inputs = {
@@ -197,8 +197,8 @@ def _compare(
     folder: Path, record: RunRecord, inputs: dict[str, Path], embedding: np.ndarray
 ) -> None:
     """Says whether inputs and embedding are those of the stored run; exit code 1 if not."""
-    from graphgate.outputs.run_folder import changed_inputs, embedding_sha256, largest_difference
-    from graphgate.versions import versions
+    from graphgate.estimators.runs import changed_inputs, embedding_sha256, largest_difference
+    from graphgate.io.provenance import versions
 
     changed = changed_inputs(record, inputs)
     for name, path in inputs.items():
@@ -229,10 +229,10 @@ class _Places:
 
     def check(self, *inputs: Path | None, checkpoint: Path | None = None) -> None:
         """Before any work: every place can be written to, and none is another or an input."""
-        from graphgate.outputs.embedding import EMBEDDING_ENDINGS
-        from graphgate.outputs.places import check_new_folder, check_output_path
-        from graphgate.outputs.reconstruction import RECONSTRUCTION_ENDINGS
-        from graphgate.outputs.tables import TABLE_ENDINGS
+        from graphgate.io.embeddings import EMBEDDING_ENDINGS
+        from graphgate.io.places import check_new_folder, check_output_path
+        from graphgate.io.reconstruction import RECONSTRUCTION_ENDINGS
+        from graphgate.io.table_writer import TABLE_ENDINGS
 
         for path, endings in (
             (self.out, EMBEDDING_ENDINGS),
@@ -251,20 +251,20 @@ class _Places:
 
     def check_names(self, graph: Graph) -> None:
         """Before any training: what is written can name these nodes, labels and features."""
-        from graphgate.outputs.embedding import LABEL_ENDINGS, held
+        from graphgate.io.embeddings import LABEL_ENDINGS, held
 
         ending = ".parquet" if self.out is None else self.out.suffix.lower()
         held(ending, graph.ids, graph.label_values() if ending in LABEL_ENDINGS else None)
         if self.run is not None:
             held(".parquet", graph.ids, graph.label_values())
         if self.reconstruction is not None:
-            from graphgate.outputs.reconstruction import check_feature_names
+            from graphgate.io.reconstruction import check_feature_names
 
             check_feature_names(self.reconstruction, graph.feature_names)
 
     def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
         if self.out is not None:
-            from graphgate.outputs.embedding import LABEL_ENDINGS, write_embedding
+            from graphgate.io.embeddings import LABEL_ENDINGS, write_embedding
 
             holds = self.out.suffix.lower() in LABEL_ENDINGS
             write_embedding(self.out, graph.ids, embedding, graph.label_values() if holds else None)
@@ -273,20 +273,20 @@ class _Places:
             gate.save(self.model)
             typer.echo(f"wrote the model to {self.model}")
         if self.attention is not None:
-            from graphgate.outputs.attention import write_attention
+            from graphgate.io.attention import write_attention
 
             write_attention(self.attention, graph.ids, gate.attend(graph))
             typer.echo(f"wrote the attention to {self.attention}")
         if self.reconstruction is not None:
-            from graphgate.outputs.reconstruction import write_reconstruction
+            from graphgate.io.reconstruction import write_reconstruction
 
             names = graph.feature_names
             write_reconstruction(self.reconstruction, graph.ids, gate.reconstruct(graph), names)
             typer.echo(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
-            from graphgate.explorer.content import from_embedding
-            from graphgate.explorer.page import make_page
-            from graphgate.files import write_bytes
+            from graphgate.io.files import write_bytes
+            from graphgate.visualization.page.content import from_embedding
+            from graphgate.visualization.page.html import make_page
 
             title = self.page.stem
             made = make_page(from_embedding(graph, embedding, gate.attend(graph), title=title))
@@ -317,7 +317,7 @@ def transform(
     """
     places = _Places(out, attention=attention, reconstruction=reconstruction)
     places.check(model, edges, nodes)
-    from graphgate.embedder import GATE
+    from graphgate.estimators.gate import GATE
 
     gate = GATE.load(model, device=device)
     graph = gate.as_trained(reading.read(edges, nodes, gate))

@@ -47,11 +47,11 @@ def estimate(
     if edges is not None and any(count is not None for count in counts):
         raise typer.BadParameter("give either a graph or its size, not both")
     if json is not None:
-        from graphgate.outputs.places import check_output_path
+        from graphgate.io.places import check_output_path
 
         check_output_path(json, (".json",))
     sizes = layer_sizes(dims)
-    from graphgate.capacity.size import Plan, Size
+    from graphgate.training.plan import Plan, Size
 
     graph = None
     if edges is not None:
@@ -64,11 +64,11 @@ def estimate(
         size = Size.from_counts(
             nodes_count, edges_count, features, density, directed=reading.directed
         )
-    from graphgate.capacity.machine import available_bytes
-    from graphgate.capacity.memory import graph_bytes, training_bytes
-    from graphgate.capacity.seconds import estimated_seconds, measured_size
-    from graphgate.capacity.verdict import fitting_dims, in_time, in_units
-    from graphgate.embedder import GATE
+    from graphgate.estimators.estimate import fitting_dims, in_time, in_units
+    from graphgate.estimators.gate import GATE
+    from graphgate.estimators.seconds import estimated_seconds, measured_size
+    from graphgate.training.machine import available_bytes
+    from graphgate.training.memory import graph_bytes, training_bytes
 
     gate = GATE(sizes, activation=activation, epochs=epochs, dtype=dtype, random_state=0)
     plan = Plan.of(size, gate)
@@ -99,8 +99,8 @@ def estimate(
         )
         typer.echo(f"it does not fit into this machine's memory; {instead}")
     if json is not None:
-        from graphgate.evaluation.report import write_json
-        from graphgate.versions import versions
+        from graphgate.experiments.report import write_json
+        from graphgate.io.provenance import versions
 
         write_json(
             json,

@@ -46,15 +46,15 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Train several times, classify the nodes, and put the paper's value beside ours."""
-    from graphgate.outputs.places import check_output_path
+    from graphgate.io.places import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))
-    from graphgate.sources.citation import load_dataset
+    from graphgate.datasets.citation import load_dataset
 
     source = load_dataset(dataset)
-    from graphgate.evaluation.workers import Layout
     from graphgate.experiments.evaluate import evaluate_method
+    from graphgate.experiments.workers import Layout
 
     find_own([method])
     result = evaluate_method(
@@ -69,7 +69,7 @@ def evaluate(
         unseen=None if unseen is None else tuple(unseen.split(",")),
         layout=None if jobs is None else Layout(jobs, 1),
     )
-    from graphgate.evaluation.report import HEADS, report_row, write_json
+    from graphgate.experiments.report import HEADS, report_row, write_json
 
     print_table(HEADS, [report_row(result)])
     if source.caveat:
@@ -122,16 +122,16 @@ def reproduce(
     time, and the same command goes on where it was. With --report the table of what is kept is
     printed, and written to RESULTS/tables as Markdown, LaTeX and JSON.
     """
-    from graphgate.outputs.places import check_output_path
+    from graphgate.io.places import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))
     if split not in (None, "random", "public", "seeded"):
         raise InputError(f"unknown split {split!r}; use random, public or seeded")
+    from graphgate.datasets.citation import load_dataset
     from graphgate.experiments import table as tables
     from graphgate.experiments.runner import Grid, run_grid
     from graphgate.experiments.trial import Results
-    from graphgate.sources.citation import load_dataset
 
     columns, kept = datasets.split(","), Results(results / "runs")
     rows = None if methods is None else methods.split(",")
@@ -144,7 +144,7 @@ def reproduce(
         splits |= {name: "public" for row, name in named if kept.has_split(row, name, "public")}
     grid = Grid(cells, kept, splits, runs)
     if not report:
-        from graphgate.evaluation.workers import Layout, available_cores
+        from graphgate.experiments.workers import Layout, available_cores
 
         made = run_grid(grid, Layout(jobs or available_cores(), 1))
         typer.echo(f"made {made:,} runs; all are in {kept.folder}")
@@ -154,7 +154,7 @@ def reproduce(
         tables.write_table(found, results / "tables", table)
         typer.echo(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
     if json is not None:
-        from graphgate.evaluation.report import write_json
+        from graphgate.experiments.report import write_json
 
         write_json(json, found.to_list())
     for name in columns:

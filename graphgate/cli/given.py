@@ -14,8 +14,8 @@ from graphgate.cli.reading import Reading
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.embedder import GATE
-    from graphgate.graph import Graph
+    from graphgate.estimators.gate import GATE
+    from graphgate.graph.graph import Graph
 
 
 def distinct(*paths: Path | None) -> None:
@@ -69,15 +69,15 @@ def named_graph(
         return edges.name.partition(".")[0] or edges.name, graph
     if nodes is not None:
         raise InputError(f"there are nodes ({nodes}) but no edges; name the edges too: EDGES")
-    from graphgate.sources.citation import load_dataset
+    from graphgate.datasets.citation import load_dataset
 
     assert dataset is not None
     return dataset, load_dataset(dataset).graph
 
 
 def check_memory(graph: Graph, gate: GATE) -> None:
-    from graphgate.capacity.size import Size
-    from graphgate.capacity.verdict import check_fits
+    from graphgate.estimators.estimate import check_fits
+    from graphgate.training.plan import Size
 
     check_fits(Size.of(graph), gate)
 
@@ -86,7 +86,7 @@ def embedded_graph(
     dataset: str, model: Path | None, edges: Path | None, nodes: Path | None, reading: Reading
 ) -> tuple[str, Graph, GATE]:
     """Name, graph and model of what is to be shown; where no model is given, one is trained."""
-    from graphgate.embedder import GATE
+    from graphgate.estimators.gate import GATE
 
     gate = None if model is None else GATE.load(model)
     name, graph = named_graph(dataset, edges, nodes, reading, gate)

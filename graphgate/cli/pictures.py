@@ -35,16 +35,16 @@ def figures(
     The bar charts come from stored runs; the maps from a saved model, or from one that is trained
     on the spot. Beside them stands what attention tells of classes, in numbers.
     """
-    from graphgate.evaluation.edge_attention import class_attention, edge_attention
-    from graphgate.evaluation.report import write_json
+    from graphgate.experiments.report import write_json
     from graphgate.experiments.trial import Results
-    from graphgate.figures.gallery import (
+    from graphgate.tasks.edge_attention import class_attention, edge_attention
+    from graphgate.visualization.gallery import (
         ablation_figures,
         check_formats,
         graph_figures,
         write_figures,
     )
-    from graphgate.figures.loss_curve import draw_losses
+    from graphgate.visualization.loss_curve import draw_losses
 
     check_formats(formats.split(","))  # before any training
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
@@ -92,13 +92,13 @@ def explore(
     if out is None and not serve:
         raise InputError("say where the page goes: --out page.html, or --serve, or both")
     if out is not None:
-        from graphgate.outputs.places import check_output_path
+        from graphgate.io.places import check_output_path
 
         check_output_path(out, (".html",))
-    from graphgate.explorer.content import from_embedding
-    from graphgate.explorer.page import make_page
-    from graphgate.explorer.server import PageServer, serve_page
-    from graphgate.files import write_bytes
+    from graphgate.io.files import write_bytes
+    from graphgate.visualization.page.content import from_embedding
+    from graphgate.visualization.page.html import make_page
+    from graphgate.visualization.page.server import PageServer, serve_page
 
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
     content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=_title(name))

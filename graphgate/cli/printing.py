@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from graphgate.graph import Graph
+    from graphgate.graph.graph import Graph
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -14,8 +14,8 @@ import typer
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.embedder import GATE
-    from graphgate.graph import Graph
+    from graphgate.estimators.gate import GATE
+    from graphgate.graph.graph import Graph
 
 _PANEL = "How tables are read"
 
@@ -66,7 +66,7 @@ class Reading:
 
     def read(self, edges: Path, nodes: Path | None, gate: GATE | None = None) -> Graph:
         """The graph; for a trained `gate`, with columns of the kinds that it has learned from."""
-        from graphgate.sources.tables import read_graph
+        from graphgate.io.graph_tables import read_graph
 
         told = asdict(self)
         told |= {"weight": self.weight or None, "label": self.label or None}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graphgate.datasets.citation import Dataset
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import SETTINGS, Evaluation, Task
-from graphgate.evaluation.workers import Layout, best_layout, run_all
+from graphgate.estimators.presets import find_preset
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.methods import find_method
+from graphgate.experiments.protocol import SETTINGS, Evaluation, Task
 from graphgate.experiments.trial import Trial
-from graphgate.presets import find_preset
-from graphgate.sources.citation import Dataset
+from graphgate.experiments.workers import Layout, best_layout, run_all
 
 
 def evaluate_method(

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
+from graphgate.datasets.citation import check_name
 from graphgate.errors import InputError
-from graphgate.evaluation.scores import SCORES, Published
-from graphgate.sources.citation import check_name
+from graphgate.experiments.scores import SCORES, Published
 
 _RUNS = {"pubmed": 5}
 _TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SCORES}

@@ -12,8 +12,8 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from graphgate.embedder import GATE
 from graphgate.errors import InputError
+from graphgate.estimators.gate import GATE
 
 quiet_gate = partial(GATE, progress=False)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import Evaluation
-from graphgate.evaluation.scores import SCORES
-from graphgate.evaluation.workers import Layout, each
 from graphgate.experiments.experiment import Experiment
+from graphgate.experiments.protocol import Evaluation
+from graphgate.experiments.scores import SCORES
 from graphgate.experiments.trial import Results, Trial
-from graphgate.progress import Advance, progress_bar
+from graphgate.experiments.workers import Layout, each
+from graphgate.io.progress import Advance, progress_bar
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import SETTINGS, Evaluation
-from graphgate.evaluation.report import difference, is_comparable, with_deviation, write_json
-from graphgate.evaluation.scores import SCORES, TITLES, Published
 from graphgate.experiments.experiment import Experiment, find_experiment
 from graphgate.experiments.methods import METHODS, Method, find_method
+from graphgate.experiments.protocol import SETTINGS, Evaluation
+from graphgate.experiments.report import difference, is_comparable, with_deviation, write_json
 from graphgate.experiments.runner import Grid
-from graphgate.files import write_bytes
+from graphgate.experiments.scores import SCORES, TITLES, Published
+from graphgate.io.files import write_bytes
 
 # A table is a half of the paper's, other rows in both settings, or another task.
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {

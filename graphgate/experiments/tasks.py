@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import torch
 
-from graphgate.answers.clusters import agreement
-from graphgate.answers.links import link_quality, split_links
-from graphgate.clustering import cluster_nodes
 from graphgate.errors import InputError
-from graphgate.evaluation.measure import Cost, measured
-from graphgate.evaluation.protocol import Run, embed, refuse_interrupted
-from graphgate.graph import Graph
+from graphgate.experiments.measure import Cost, measured
+from graphgate.experiments.protocol import Run, embed, refuse_interrupted
+from graphgate.graph.graph import Graph
+from graphgate.tasks.clustering import cluster_nodes
+from graphgate.tasks.clusters import agreement
+from graphgate.tasks.links import link_quality, split_links
 
 
 @dataclass(frozen=True)

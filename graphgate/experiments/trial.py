@@ -12,15 +12,15 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from graphgate.datasets.citation import Dataset, load_dataset
+from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
-from graphgate.evaluation.protocol import Run, Task
-from graphgate.evaluation.report import write_json
-from graphgate.evaluation.splits import random_split
 from graphgate.experiments.experiment import Experiment
 from graphgate.experiments.methods import find_method
+from graphgate.experiments.protocol import Run, Task
+from graphgate.experiments.report import write_json
 from graphgate.experiments.tasks import ClusteringTask, LinksTask
-from graphgate.sources.citation import Dataset, load_dataset
-from graphgate.versions import versions
+from graphgate.io.provenance import versions
 
 RANDOM = "random"  # a split of its own for every seed
 # What stands for the split of nodes, and for the probe, where nodes are not classified.

@@ -1,1 +1,0 @@
-"""Answers from embeddings: what is similar, what belongs together, which class, which links."""

@@ -1,0 +1,68 @@
+"""One checked file from the network: it is right and whole, or it is not there."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from graphgate.errors import InputError
+from graphgate.io.files import write_bytes
+
+CHUNK = 1 << 16
+LIMIT = 1 << 25  # four times the largest file we fetch; a server that sends more sends no dataset
+
+
+def download(
+    url: str, target: Path, sha256: str, *, timeout: float, advance: Callable[[float], None]
+) -> None:
+    """Fetches `url` into `target`; calls `advance` with the fraction that each piece makes up."""
+    if not url.startswith(("http://", "https://")):
+        raise InputError(f"{url} cannot be fetched: give an address that begins with https://")
+    data = _received(url, timeout, advance)
+    if (seen := hashlib.sha256(data).hexdigest()) != sha256:
+        raise InputError(
+            f"{url} is not the expected file: its SHA-256 is {seen[:12]}… instead of "
+            f"{sha256[:12]}…; nothing was kept, try again or another address"
+        )
+    write_bytes(target, data)
+
+
+def _received(url: str, timeout: float, advance: Callable[[float], None]) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=timeout) as response:
+            announced = int(response.headers.get("Content-Length") or 0)
+            data = bytearray()
+            while chunk := response.read(CHUNK):
+                data += chunk
+                if len(data) > LIMIT:
+                    raise InputError(f"{url} sends more than {LIMIT:,} bytes; it is no dataset")
+                if announced:
+                    advance(len(chunk) / announced)
+    except urllib.error.HTTPError as error:
+        with error:
+            reason = f"the server answers {error.code} {error.reason}"
+    except TimeoutError:
+        reason = f"no answer within {timeout:g} seconds"
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            reason = f"no answer within {timeout:g} seconds"
+        else:
+            reason = str(error.reason)
+    except InputError:
+        raise
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = str(error) or type(error).__name__
+    else:
+        if not announced:
+            advance(1.0)
+        if len(data) >= announced:
+            return bytes(data)
+        reason = f"only {len(data):,} of {announced:,} bytes came"
+    raise InputError(
+        f"{url} cannot be fetched: {reason}; check the network and run the command again, "
+        "files already fetched are kept"
+    )

@@ -1,0 +1,6 @@
+"""What users hold: GATE, its parameters, its files.
+
+The modules in import order:
+
+    presets, hyperparameters, persistence, gate, estimate, runs, seconds
+"""

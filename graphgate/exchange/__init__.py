@@ -1,1 +1,0 @@
-"""Other libraries' graphs <-> `Graph`: NetworkX and PyTorch Geometric."""

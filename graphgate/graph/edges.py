@@ -1,0 +1,131 @@
+"""What a user hands in for the edges, turned into one canonical adjacency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError
+from graphgate.graph.validation import (
+    Positions,
+    array_of_numbers,
+    check_sparse,
+    listed,
+    node_rows,
+    plain,
+)
+
+
+def edge_rows(edges: Any, ids: np.ndarray, *, has_ids: bool) -> np.ndarray:
+    """(E, 2) row numbers of pairs (source, target) of ids, or of row numbers without ids."""
+    if not isinstance(edges, np.ndarray):
+        pairs = listed(edges, "edges")
+        if any(not _is_pair(pair) for pair in pairs):
+            raise InputError("edges must be pairs (source, target); weights go into `weights`")
+        if has_ids or not pairs:
+            return node_rows([end for pair in pairs for end in pair], Positions(ids)).reshape(-1, 2)
+        try:
+            edges = np.array(pairs)
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"edges must be pairs of row numbers: {error}") from None
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        hint = "; transpose it" if edges.ndim == 2 and edges.shape[0] == 2 else ""
+        raise InputError(f"edges must have shape (E, 2), got {edges.shape}{hint}")
+    if has_ids or not edges.size:
+        return node_rows(edges.ravel(), Positions(ids)).reshape(-1, 2)
+    if edges.dtype.kind not in "iu":
+        raise InputError(f"edges without ids must be whole row numbers, got dtype {edges.dtype}")
+    n = len(ids)
+    outside = (edges < 0) | (edges >= n)
+    if outside.any():
+        at = int(np.argwhere(outside)[0, 0])
+        raise InputError(
+            f"edge {at} is {tuple(edges[at].tolist())}, out of range for {n:,} nodes "
+            f"(rows 0 to {n - 1}); name nodes by id with `ids` or mend the edge list"
+        )
+    return edges.astype(np.int64, copy=False)
+
+
+def _is_pair(pair: Any) -> bool:
+    sequence = isinstance(pair, (Sequence, np.ndarray)) and not isinstance(pair, (str, bytes))
+    return sequence and len(pair) == 2
+
+
+def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray | None:
+    """(E,) finite weights of at least 0 (a zero is no edge); None stays None."""
+    if weights is None:
+        return None
+    values = array_of_numbers(weights, "edge weights").astype(np.float64)
+    if values.shape != (n,):
+        raise InputError(f"edge weights of shape {values.shape} for {n:,} edges; give one an edge")
+    wrong = ~np.isfinite(values) | (values < 0)
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"the weight of {at} {first} is {values[first]}; weights must be positive and finite"
+        )
+    return values
+
+
+def adjacency_entries(adjacency: Any, n: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Pairs and weights of an adjacency matrix; weights are None where every value is 1."""
+    if adjacency is None:
+        return np.empty((0, 2), dtype=np.int64), None
+    if sp.issparse(adjacency):
+        check_sparse(adjacency, "the entries of the adjacency")
+    else:
+        adjacency = array_of_numbers(adjacency, "the entries of the adjacency")
+    if adjacency.shape != (n, n):
+        raise InputError(
+            f"the adjacency has shape {adjacency.shape}, but features have {n:,} rows; "
+            f"it must be ({n}, {n})"
+        )
+    # COO keeps duplicates apart, so that an unweighted list with duplicates stays unweighted.
+    entries = sp.coo_array(adjacency)
+    pairs = np.stack([entries.row, entries.col], axis=1).astype(np.int64)
+    weights = edge_weights(entries.data, len(pairs), at="adjacency entry")
+    assert weights is not None
+    stored = weights != 0
+    pairs, weights = pairs[stored], weights[stored]
+    return pairs, None if (weights == 1).all() else weights
+
+
+def merged_adjacency(
+    edges: np.ndarray, weights: np.ndarray | None, ids: np.ndarray, *, directed: bool
+) -> sp.csr_array:
+    """The canonical adjacency: duplicates merged, no self-loops, symmetric if undirected."""
+    n = len(ids)
+    values = np.ones(len(edges), dtype=np.float32) if weights is None else weights
+    keep = (edges[:, 0] != edges[:, 1]) & (values != 0)
+    source, target = edges[keep].T
+    with np.errstate(over="ignore"):  # refused just below
+        adjacency = sp.csr_array((values[keep], (source, target)), shape=(n, n))
+        adjacency.sum_duplicates()
+    if not np.isfinite(adjacency.data).all():
+        raise InputError("the summed weights of a repeated edge are too large; scale the weights")
+    if not directed:
+        reverse = adjacency.T.tocsr()
+        if weights is not None:
+            _refuse_two_weights(adjacency, reverse, ids)
+        adjacency = adjacency.maximum(reverse)
+    if weights is None:
+        adjacency.data = np.ones(adjacency.nnz, dtype=np.float32)
+    adjacency.sort_indices()
+    return adjacency
+
+
+def _refuse_two_weights(adjacency: sp.csr_array, reverse: sp.csr_array, ids: np.ndarray) -> None:
+    there = adjacency.multiply(reverse.astype(bool)).tocoo()
+    back = reverse.multiply(adjacency.astype(bool)).tocoo()
+    differ = ~np.isclose(there.data, back.data, rtol=1e-6, atol=0)
+    if differ.any():
+        at = int(np.flatnonzero(differ)[0])
+        u, v = plain(ids[there.row[at]]), plain(ids[there.col[at]])
+        raise InputError(
+            f"the undirected edge between {u!r} and {v!r} is given with weight "
+            f"{there.data[at]} one way and {back.data[at]} the other; "
+            "give one weight, or pass directed=True"
+        )

@@ -1,0 +1,196 @@
+"""Columns of Arrow -> columns of attributes, without a loop over cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphgate.errors import InputError
+from graphgate.graph.attributes import (
+    Column,
+    Kind,
+    boolean_column,
+    category_column,
+    number_column,
+    words_column,
+)
+from graphgate.io.table import Table
+
+_DAY = 86_400_000_000  # microseconds
+
+
+def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kind | None) -> Column:
+    """A column by the kind that it is told to be, or by its type.
+
+    Truth values, numbers and text are boolean, number and category; what Arrow or pandas calls a
+    dictionary or categorical is a category of any type. Lists of text and maps of text to numbers
+    are words. Dates and times are numbers, in days since 1970.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+        kind = kind or "category"
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        column = _days(column)
+    if is_text(column.type):
+        column = column.cast(pa.large_string())
+    kind = kind or _guessed(table, name, column.type)
+    if kind == "category":
+        return _categories(table, name, column)
+    if kind == "words":
+        return _words(table, name, column)
+    return _numbers(table, name, column, kind)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
+
+
+def one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """The values in one array, which is the column's own memory where that is in one piece."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    moments = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)))
+    return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), float(_DAY))
+
+
+def _guessed(table: Table, name: str, kind: pa.DataType) -> Kind:
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if is_number(kind) or pa.types.is_null(kind):
+        return "number"
+    if is_text(kind):
+        return "category"
+    if _is_list(kind) or pa.types.is_map(kind):
+        return "words"
+    raise unfit(table, name, kind, "numbers, truth values, text, or lists of words")
+
+
+def unfit(table: Table, name: str, kind: pa.DataType, wanted: str) -> InputError:
+    return InputError(
+        f"{table.what}, column {name!r}: values of type {kind} cannot be used here; "
+        f"give {wanted}, or leave the column out"
+    )
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+# --- numbers and truth values --------------------------------------------------------------------
+
+
+def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Column:
+    values = floats(table, name, column)
+    if (infinite := np.isinf(values)).any():
+        row = int(np.argmax(infinite))
+        table.refuse_cell(row, name, "is not finite; fill or drop infinite values")
+    if kind == "number":
+        # A copy: pandas may change its memory, and Parquet's reader leaves much of its own empty.
+        return number_column(name, values.copy())
+    odd = ~np.isnan(values) & (values != 0) & (values != 1)
+    if odd.any():
+        table.refuse_cell(int(np.argmax(odd)), name, "is neither true nor false")
+    return boolean_column(values)
+
+
+def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
+    """(N,) floats, NaN where missing; a view of Arrow's memory where it is one piece of floats."""
+    kind = column.type
+    if is_text(kind):
+        column = _parsed(table, name, column)
+    elif pa.types.is_null(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8()).cast(pa.float32())
+    elif not is_number(kind):
+        raise unfit(table, name, kind, "numbers")
+    if column.null_count and not pa.types.is_floating(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    values = one_piece(column).to_numpy(zero_copy_only=False)
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _parsed(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    trimmed = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+    try:
+        return trimmed.cast(pa.float64())
+    except pa.ArrowInvalid:
+        for row, value in enumerate(trimmed.to_pylist()):
+            try:
+                pa.scalar(value, pa.string()).cast(pa.float64())
+            except pa.ArrowInvalid:
+                table.refuse_cell(row, name, "is not a number; mend it or drop the column")
+        raise
+
+
+# --- categories and words ------------------------------------------------------------------------
+
+
+def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif not (is_text(kind) or is_number(kind) or pa.types.is_boolean(kind)):
+        if not pa.types.is_null(kind):
+            raise unfit(table, name, kind, "text, numbers or truth values")
+        return Column("category", np.full(len(column), -1, dtype=np.int32))
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    coded = one_piece(column).dictionary_encode()
+    codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
+    return category_column(codes, coded.dictionary.to_pylist())
+
+
+def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
+    if is_text(column.type):
+        trimmed = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+        given = pc.if_else(pc.equal(trimmed, ""), None, trimmed)  # splitting makes a word of ""
+        column = pc.utf8_split_whitespace(given)
+    elif pa.types.is_null(column.type):
+        column = column.cast(pa.list_(pa.string()))
+    pieces = [_word_parts(table, name, chunk) for chunk in column.chunks]
+    starts = np.cumsum(np.concatenate([[0], *(lengths for lengths, _, _ in pieces)]))
+    words = pa.chunked_array([words for _, words, _ in pieces], pa.large_string())
+    counts = np.concatenate([np.empty(0), *(counts for _, _, counts in pieces)])
+    for wrong, problem in [
+        (words.is_null().to_numpy(), "has a word that is missing; leave it out"),
+        (~np.isfinite(counts), "has a count that is no finite number"),
+    ]:
+        if wrong.any():
+            row = int(np.searchsorted(starts, int(np.argmax(wrong)), "right")) - 1
+            table.refuse_cell(row, name, problem)
+    coded = one_piece(words).dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    return words_column(starts, codes, counts, coded.dictionary.to_pylist())
+
+
+def _word_parts(
+    table: Table, name: str, chunk: pa.Array
+) -> tuple[np.ndarray, pa.Array, np.ndarray]:
+    """Words a row, all words one after the other, and the count of each."""
+    kind = chunk.type
+    if pa.types.is_map(kind):
+        pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+        chunk = chunk.cast(pa.list_(pair))  # its own keys know nothing of slices
+    keys = chunk.flatten() if _is_list(chunk.type) else pa.nulls(0)
+    items = None
+    if pa.types.is_struct(keys.type) and keys.type.num_fields == 2:  # Polars has no other map
+        keys, items = keys.flatten()
+    if not is_text(keys.type) or not (items is None or is_number(items.type)):
+        raise unfit(table, name, kind, "text, lists of text, or maps of text to numbers")
+    lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
+    if items is None:
+        return lengths, keys.cast(pa.large_string()), np.ones(len(keys))
+    counts = items.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return lengths, keys.cast(pa.large_string()), counts

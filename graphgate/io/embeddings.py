@@ -1,0 +1,283 @@
+"""An embedding with its ids and perhaps labels, in files of five formats, written and read.
+
+.parquet         node_id, embedding (a list of D numbers), perhaps label
+.csv             node_id, e0, e1, …, perhaps label
+.npz             arrays ids and embedding, perhaps labels (and labelled, where some have none)
+.npy             the bare matrix, rows in the order of the graph: no ids
+.txt .vec .w2v   word2vec's text: "N D", then a line a node, id and numbers parted by spaces
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from graphgate.errors import InputError
+from graphgate.graph.validation import plain
+from graphgate.io.csv_file import CsvFile
+from graphgate.io.files import replacing
+from graphgate.io.network import numbers_or_text
+from graphgate.io.places import StrPath, check_output_path
+from graphgate.io.table_writer import column, label_column, write_table
+
+WORD2VEC = (".txt", ".vec", ".w2v")
+EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".npy", *WORD2VEC)
+LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats with a place for labels
+_LINES = 4096  # nodes whose text is in memory at once
+_BLOCK = 1 << 26
+
+
+class Embedded(NamedTuple):
+    """ids : (N,) int64 or objects. embedding : (N, D). labels : N values, None where missing."""
+
+    ids: np.ndarray
+    embedding: np.ndarray
+    labels: list[Any] | None
+
+
+def write_embedding(
+    path: StrPath,
+    ids: Iterable[Hashable],
+    embedding: Any,
+    labels: Sequence[Any] | None = None,
+) -> Path:
+    """Writes N ids and their (N, D) embedding; the ending of `path` says how.
+
+    A bare matrix (.npy) holds no ids, and word2vec's text no labels.
+    """
+    target = check_output_path(path, EMBEDDING_ENDINGS)
+    ending = target.suffix.lower()
+    values = np.ascontiguousarray(embedding)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float32)
+    names, classes = held(ending, ids, labels)
+    if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
+        raise InputError(f"an embedding of shape {values.shape} for {len(names):,} node ids")
+    if ending in (".parquet", ".csv"):
+        return write_table(target, _table(names, values, classes, wide=ending == ".csv"))
+    try:
+        with replacing(target) as temporary, temporary.open("wb") as file:
+            if ending == ".npy":
+                np.save(file, values, allow_pickle=False)
+            elif ending == ".npz":
+                np.savez(file, **_arrays(names, values, classes))
+            else:
+                _write_word2vec(file, names, values)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
+    return target
+
+
+def held(
+    ending: str, ids: Iterable[Hashable], labels: Sequence[Any] | None = None
+) -> tuple[pa.Array, pa.Array | None]:
+    """Ids and labels as a file of this ending holds them; an error where it cannot."""
+    names = column(ids, "node id")
+    if ending in WORD2VEC:
+        for name in names.cast(pa.string()).to_pylist():
+            if not name or name.split() != [name]:
+                raise InputError(
+                    f"the node id {name!r} is empty or has white space in it, which word2vec's "
+                    "text cannot hold; write .parquet, .csv or .npz"
+                )
+    if labels is None:
+        return names, None
+    if ending not in LABEL_ENDINGS:
+        raise InputError(f"{ending} has no place for labels; write {' or '.join(LABEL_ENDINGS)}")
+    classes = label_column(labels)
+    if len(classes) != len(names):
+        raise InputError(f"{len(classes):,} labels for {len(names):,} node ids")
+    return names, classes
+
+
+def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide: bool) -> pa.Table:
+    columns: dict[str, Any] = {"node_id": names}
+    if wide:
+        columns |= {f"e{at}": pa.array(values[:, at]) for at in range(values.shape[1])}
+    else:
+        flat = pa.array(values.ravel())
+        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    if labels is not None:
+        columns["label"] = labels
+    return pa.table(columns)
+
+
+def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dict[str, Any]:
+    """Arrays without pickled objects: text is of fixed width, a missing label is masked."""
+    arrays: dict[str, Any] = {"ids": plain_array(names, "node id"), "embedding": values}
+    if labels is not None:
+        blank: Any = "" if labels.type == pa.string() else labels.type.to_pandas_dtype()(0)
+        arrays["labels"] = plain_array(labels.fill_null(blank), "label")
+        if labels.null_count:
+            arrays["labelled"] = np.asarray(labels.is_valid())
+    return arrays
+
+
+def plain_array(items: pa.Array, what: str) -> np.ndarray:
+    listed = items.to_pylist()
+    made = np.array(listed, dtype=np.str_ if pa.types.is_string(items.type) else None)
+    made = made.astype(np.int64) if items.type == pa.int64() else made  # also where it is empty
+    if made.tolist() != listed:  # NumPy's text ends where its zeros begin
+        raise InputError(f"a {what} ends in a zero byte, which .npz cannot hold; use .parquet")
+    return made
+
+
+def _write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
+    written = names.cast(pa.string())
+    file.write(f"{values.shape[0]} {values.shape[1]}\n".encode())
+    for start in range(0, len(values), _LINES):
+        block = values[start : start + _LINES]
+        numbers = [pa.array(block[:, at]).cast(pa.string()) for at in range(block.shape[1])]
+        lines = pc.binary_join_element_wise(written[start : start + _LINES], *numbers, " ")
+        file.write(("\n".join(lines.to_pylist()) + "\n").encode())
+
+
+def read_embedding(path: StrPath) -> Embedded:
+    """Ids, (N, D) embedding and labels (None where the file has none) of a written embedding.
+
+    Numbers written as text are float32 where float32 would have been written with these digits.
+    """
+    source = Path(path)
+    read = _READERS.get(source.suffix.lower())
+    if source.is_dir():
+        raise InputError(f"{source} is a directory; name the embedding in it")
+    if read is None:
+        raise InputError(f"{source} must end in one of {', '.join(EMBEDDING_ENDINGS)}")
+    try:
+        found = read(source)
+    except FileNotFoundError:
+        raise InputError(f"{source} does not exist; check the path") from None
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{source} is not an embedding that can be read: {what}") from None
+    return _checked(source, found)
+
+
+def _checked(source: Path, found: Embedded) -> Embedded:
+    ids, z = found.ids, found.embedding
+    if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
+        raise InputError(
+            f"{source} has an embedding of {z.dtype} of shape {z.shape} for {len(ids):,} ids; "
+            "it must have a row of numbers a node"
+        )
+    if found.labels is not None and len(found.labels) != len(z):
+        raise InputError(f"{source} has {len(found.labels):,} labels for {len(z):,} nodes")
+    finite = np.isfinite(z).all(axis=1)
+    if not finite.all():
+        node = plain(ids[int(np.argmin(finite))])
+        raise InputError(f"{source}: the vector of node {node!r} has a value that is not finite")
+    listed = ids.tolist()
+    if len(set(listed)) < len(listed):
+        raise InputError(f"{source} names a node twice; every node has one vector")
+    return found
+
+
+def _ids(values: list[Any]) -> np.ndarray:
+    whole = all(type(value) is int for value in values)
+    return np.array(values, dtype=np.int64 if whole else object)
+
+
+def _read_parquet(path: Path) -> Embedded:
+    table = pyarrow.parquet.read_table(path)
+    for name in ("node_id", "embedding"):
+        if name not in table.column_names:
+            raise InputError(f"{path} has no column {name!r}; it is no embedding")
+    vectors = table.column("embedding").combine_chunks()
+    if isinstance(vectors, pa.ChunkedArray):  # where there is no row there is no chunk
+        vectors = vectors.chunk(0) if vectors.num_chunks else pa.array([], vectors.type)
+    if vectors.null_count or not pa.types.is_nested(vectors.type):
+        raise InputError(f"{path}: the column 'embedding' must hold a list of numbers a node")
+    flat = vectors.flatten().to_numpy(zero_copy_only=False)
+    shape = (len(vectors), -1 if len(vectors) else 0)
+    labels = table.column("label").to_pylist() if "label" in table.column_names else None
+    return Embedded(_ids(table.column("node_id").to_pylist()), flat.reshape(shape), labels)
+
+
+def _read_csv(path: Path) -> Embedded:
+    file = CsvFile.open(path)
+    file.require("node_id")
+    text = [name for name in ("node_id", "label") if name in file.names]
+    names = [name for name in file.names if name not in text]
+    columns = dict(file.columns(file.names, text=text, numbers=names))
+    labels = None
+    if "label" in columns:
+        written = columns["label"].to_pylist()
+        given = iter(numbers_or_text([value for value in written if value]))
+        labels = [next(given) if value else None for value in written]
+    written = columns["node_id"].to_pylist()
+    if None in written:
+        file.refuse_cell(written.index(None), "node_id", "names no node; give an id")
+    vectors = _matrix([columns[name] for name in names], len(written))
+    return Embedded(_ids(numbers_or_text(written)), vectors, labels)
+
+
+def _read_word2vec(path: Path) -> Embedded:
+    with path.open("rb") as file:
+        head = file.readline().split()
+    if len(head) != 2 or not all(part.isdigit() for part in head):
+        raise InputError(f"{path} must begin with two whole numbers, of nodes and of dimensions")
+    n, d = map(int, head)
+    names = [f"e{at}" for at in range(d)]
+    with path.open("rb") as file:
+        table = pyarrow.csv.read_csv(
+            file,
+            pyarrow.csv.ReadOptions(skip_rows=1, column_names=["id", *names], block_size=_BLOCK),
+            pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
+            pyarrow.csv.ConvertOptions(
+                column_types={"id": pa.string()} | dict.fromkeys(names, pa.float64()),
+                strings_can_be_null=False,
+            ),
+        )
+    if len(table) != n:
+        raise InputError(f"{path} says that it has {n:,} nodes, but it has {len(table):,}")
+    ids = _ids(numbers_or_text(table.column("id").to_pylist()))
+    return Embedded(ids, _matrix([table.column(name) for name in names], n), None)
+
+
+def _matrix(columns: list[pa.ChunkedArray], n: int) -> np.ndarray:
+    """(N, D) of numbers that were read as float64, and were perhaps written as float32."""
+    wide = np.empty((n, len(columns)), dtype=np.float64)
+    narrow = True
+    for at, values in enumerate(columns):
+        wide[:, at] = values.to_numpy()
+        with np.errstate(over="ignore"):
+            rounded = pa.array(wide[:, at].astype(np.float32))
+        # What float32 would have written reads as the same number in double precision.
+        again = rounded.cast(pa.string()).cast(pa.float64()).to_numpy()
+        narrow = narrow and np.array_equal(again, wide[:, at])
+    return wide.astype(np.float32) if narrow else wide
+
+
+def _read_npy(path: Path) -> Embedded:
+    embedding = np.load(path, allow_pickle=False)
+    return Embedded(np.arange(len(embedding)), embedding, None)
+
+
+def _read_npz(path: Path) -> Embedded:
+    # Opened here: `np.load` leaves a file open that turns out to be no archive.
+    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        labels = file["labels"].tolist() if "labels" in file else None
+        if labels is not None and "labelled" in file:
+            pairs = zip(labels, file["labelled"].tolist(), strict=True)
+            labels = [label if given else None for label, given in pairs]
+        return Embedded(_ids(file["ids"].tolist()), file["embedding"], labels)
+
+
+_READERS: dict[str, Callable[[Path], Embedded]] = {
+    ".parquet": _read_parquet,
+    ".csv": _read_csv,
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+} | dict.fromkeys(WORD2VEC, _read_word2vec)

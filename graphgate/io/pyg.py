@@ -1,0 +1,212 @@
+"""PyTorch Geometric's `Data` <-> `Graph`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError, InputWarning
+from graphgate.graph.graph import Graph
+from graphgate.io.network import Network, warn_of_merged_edges
+
+
+def graph_from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
+    """The `Graph` of a `torch_geometric.data.Data`.
+
+    `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), the weights under the name `weight`,
+    `y` as labels (below 0: none) and every mask `train_mask`, `val_mask`, … as a split are taken;
+    so are `ids`, `classes` and `feature_names`, which `to_pyg` adds. Without `x` the features are
+    those of the structure. The graph is undirected if every edge is there both ways with the same
+    weight. Where masks have several columns, `split` says which to take.
+    """
+    if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
+        raise InputError(
+            f"a torch_geometric.data.Data is needed, got {type(data).__name__}; of a dataset "
+            "give an element, such as dataset[0]"
+        )
+    n = data.num_nodes
+    if not n:
+        raise InputError("the Data has no nodes; a graph needs at least one")
+    edges, weights = _edges(data, n, weight)
+    ids = getattr(data, "ids", range(n))
+    network = Network(ids, edges, weights, directed=not _is_symmetric(edges, weights, n))
+    warn_of_merged_edges(network)
+    if len(ids) != n:
+        raise InputError(f"the Data has {len(ids):,} ids for {n:,} nodes; give one a node")
+    return Graph.from_edges(
+        None if data.x is None else _features(data.x),
+        edges,
+        weights,
+        ids=ids,
+        by_row=True,
+        labels=_labels(data, n),
+        splits=_splits(data, n, split),
+        directed=network.directed,
+        feature_names=getattr(data, "feature_names", None),
+    )
+
+
+def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
+    """A `torch_geometric.data.Data` of the same nodes and edges.
+
+    `x` (dense, unless `sparse` and the graph's features are), `edge_index`, `edge_weight` where
+    the graph is weighted, `y` (-1 where a node has no label) with `classes`, the splits as masks,
+    `ids` and `feature_names`. Attributes are given as they are encoded. An undirected edge stands
+    both ways, as PyG wants it.
+    """
+    import torch
+
+    try:
+        from torch_geometric.data import Data
+    except ImportError:
+        raise InputError("this needs PyTorch Geometric: pip install torch_geometric") from None
+
+    entries = graph.adjacency.tocoo()
+    x = graph.x
+    fields: dict[str, Any] = {
+        "edge_index": torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64)),
+        "ids": graph.ids.tolist(),
+    }
+    if isinstance(x, np.ndarray):
+        fields["x"] = torch.from_numpy(x.copy())
+    elif sparse:
+        fields["x"] = _csr_tensor(x)
+    else:
+        fields["x"] = torch.from_numpy(x.toarray())
+    if graph.weighted:
+        fields["edge_weight"] = torch.from_numpy(entries.data.copy())
+    if graph.labels is not None:
+        fields["y"] = torch.from_numpy(graph.labels.copy())
+        fields["classes"] = list(graph.classes)
+    if graph.feature_names is not None:
+        fields["feature_names"] = list(graph.feature_names)
+    for name, mask in graph.splits.items():
+        fields[f"{name}_mask"] = torch.from_numpy(mask.copy())
+    return Data(**fields)
+
+
+def _csr_tensor(x: sp.csr_array) -> Any:
+    import torch
+
+    parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
+    indptr, indices, values = map(torch.from_numpy, parts)
+    with warnings.catch_warnings():  # torch calls its CSR tensors a beta as they are made
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
+
+
+def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """(E, 2) row numbers and E weights or None."""
+    if data.edge_index is None and "adj_t" in data:
+        return _transposed_adjacency(data.adj_t)
+    if data.edge_index is None:
+        return np.empty((0, 2), dtype=np.int64), None
+    index = _array(data.edge_index)
+    if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
+        raise InputError(
+            f"edge_index must be whole numbers of shape (2, E), got {index.dtype} of {index.shape}"
+        )
+    outside = (index < 0) | (index >= n)
+    if outside.any():
+        at = int(np.argwhere(outside)[0, 1])
+        raise InputError(
+            f"edge {at} of edge_index is {tuple(index[:, at].tolist())}, but the Data has "
+            f"{n:,} nodes (0 to {n - 1}); mend the edge, or set num_nodes"
+        )
+    for name in ("edge_weight", "edge_attr"):
+        if name != weight and name in data and data[name] is not None:
+            warnings.warn(
+                f"{name} of the Data is left out; name it by `weight` if it holds weights",
+                InputWarning,
+                stacklevel=3,
+            )
+    if weight not in data or data[weight] is None:
+        if weight != "edge_weight":
+            raise InputError(f"the Data has no {weight!r} to take the weights from")
+        return index.T.astype(np.int64), None
+    weights = _array(data[weight])
+    if weights.size == index.shape[1]:
+        weights = weights.reshape(-1)
+    if weights.shape != (index.shape[1],):
+        raise InputError(
+            f"{weight} has the shape {weights.shape} for {index.shape[1]:,} edges; "
+            "give one number an edge"
+        )
+    return index.T.astype(np.int64), weights
+
+
+def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Row i of adj_t holds the edges that lead to i; ones are no weights."""
+    if not hasattr(adj_t, "to_sparse_coo"):
+        raise InputError(
+            f"adj_t is a {type(adj_t).__name__}; give edge_index, or a sparse tensor of torch"
+        )
+    coo = adj_t.to_sparse_coo().coalesce()
+    target, source = _array(coo.indices())
+    weights = _array(coo.values())
+    return np.stack([source, target], axis=1), None if (weights == 1).all() else weights
+
+
+def _is_symmetric(edges: np.ndarray, weights: np.ndarray | None, n: int) -> bool:
+    values = np.ones(len(edges)) if weights is None else weights.astype(np.float64)
+    adjacency = sp.coo_array((values, (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
+    if weights is None:
+        adjacency.data[:] = 1
+    return bool((adjacency != adjacency.T).nnz == 0)
+
+
+def _features(x: Any) -> np.ndarray | sp.csr_array:
+    if not x.layout.__repr__().startswith("torch.sparse"):
+        return _array(x)
+    csr = x.to_sparse_csr()
+    parts = (csr.values(), csr.col_indices(), csr.crow_indices())
+    return sp.csr_array(tuple(map(_array, parts)), shape=tuple(x.shape))
+
+
+def _labels(data: Any, n: int) -> list[Any] | None:
+    if data.y is None:
+        return None
+    y = _array(data.y)
+    if y.size == n and y.shape[:1] == (n,):
+        y = y.reshape(-1)
+    if y.shape != (n,):
+        raise InputError(
+            f"y has the shape {y.shape} for {n:,} nodes; a label is one value a node, so set it "
+            "to None or to one column"
+        )
+    values = y.tolist()
+    if y.dtype.kind in "iu":
+        classes = getattr(data, "classes", None)
+        if classes is not None and max(values) >= len(classes):
+            raise InputError(f"y has the class {max(values)}, but classes has {len(classes)}")
+        return [None if c < 0 else classes[c] if classes is not None else c for c in values]
+    return values
+
+
+def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    masks = {name for name in data.keys() if name.endswith("_mask")}  # noqa: SIM118 - no mapping
+    usual = [name for name in ("train_mask", "val_mask", "test_mask") if name in masks]
+    for name in [*usual, *sorted(masks.difference(usual))]:
+        mask = _array(data[name])
+        if mask.dtype != bool:
+            continue
+        if mask.ndim == 2:
+            if split is None or not 0 <= split < mask.shape[1]:
+                raise InputError(
+                    f"{name} has {mask.shape[1]} columns; say by split= which to take "
+                    f"(0 to {mask.shape[1] - 1})"
+                )
+            mask = mask[:, split]
+        if mask.shape == (n,):
+            found[name.removesuffix("_mask")] = mask
+    return found
+
+
+def _array(tensor: Any) -> np.ndarray:
+    if not hasattr(tensor, "detach"):
+        return np.asarray(tensor)
+    return np.asarray(tensor.detach().cpu().numpy())

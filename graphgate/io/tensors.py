@@ -1,0 +1,95 @@
+"""Tensors with a JSON header in one file (safetensors): what models and checkpoints are kept in.
+
+Nothing in such a file can run code, and a file that is not exactly what was expected is
+refused before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from graphgate.errors import InputError
+from graphgate.io.files import write_bytes
+from graphgate.io.schema import Schema, check_fields
+
+_HEADER = "graphgate"
+VERSION = 1
+
+
+def write_tensors(
+    path: Path | str, kind: str, header: Mapping[str, Any], tensors: Mapping[str, Tensor]
+) -> None:
+    """Write tensors under a header; `kind` says what the file is ("model", "checkpoint")."""
+    text = json.dumps({"kind": kind, "version": VERSION, **header}, allow_nan=False)
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_bytes(path, save(plain, metadata={_HEADER: text}))
+
+
+def read_tensors(
+    path: Path | str, kind: str, schema: Schema
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Read back what `write_tensors` wrote; `schema` gives the header's fields and their types."""
+    path = Path(path)
+    what = f"{path} is not a graphgate {kind} file"
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; give the path of a graphgate {kind} file")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            if _HEADER not in metadata:
+                raise InputError(f"{what}: it lacks the header {_HEADER!r}")
+            header = _checked_header(metadata[_HEADER], kind, schema, what)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise InputError(f"{what}, or it is damaged: {error}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(f"{what}: its tensor {name!r} holds values that are not finite")
+    return header, tensors
+
+
+def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:
+    try:
+        header = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InputError(f"{what}: its header is not JSON") from None
+    if not isinstance(header, dict) or header.get("kind") != kind:
+        seen = header.get("kind") if isinstance(header, dict) else None
+        raise InputError(f"{what}: its header says {seen!r}")
+    if type(header.get("version")) is not int or header["version"] != VERSION:
+        raise InputError(
+            f"{what} that this graphgate can read: it is of version {header.get('version')!r}, "
+            f"not {VERSION}"
+        )
+    body = {name: value for name, value in header.items() if name not in ("kind", "version")}
+    check_fields(body, schema, what)
+    return body
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def check_tensors(
+    tensors: Mapping[str, Tensor],
+    expected: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+    what: str,
+) -> None:
+    """Refuse tensors whose names, shapes or types are not those that the header calls for."""
+    if tensors.keys() != expected.keys():
+        odd = sorted(tensors.keys() ^ expected.keys())[0]
+        raise InputError(f"{what}: its tensors do not fit its header ({odd!r})")
+    for name, (shape, dtype) in expected.items():
+        if tuple(tensors[name].shape) != shape or tensors[name].dtype != dtype:
+            seen = f"{tuple(tensors[name].shape)} of {tensors[name].dtype}"
+            raise InputError(f"{what}: its tensor {name!r} is {seen}, not {shape} of {dtype}")

@@ -1,0 +1,6 @@
+"""The operators and equations of the paper, and their exact fast form.
+
+The modules in import order:
+
+    pattern, attention, features, losses, autoencoder, collapsed, collapsed_step
+"""

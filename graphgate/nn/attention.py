@@ -1,0 +1,52 @@
+"""Attention over neighbourhoods, as the paper writes it: equations 1, 2 and 3.
+
+Row convention throughout: node i is row i, so the paper's W h is `h @ weight` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from graphgate.nn.pattern import Neighborhoods, segment_softmax
+
+AttentionKind = Literal["softmax", "uniform", "ones"]
+ATTENTION_KINDS: tuple[str, ...] = get_args(AttentionKind)
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "identity": lambda m: m,
+    "relu": torch.relu,
+    "leaky_relu": functional.leaky_relu,
+    "elu": functional.elu,
+    "selu": functional.selu,
+    "gelu": functional.gelu,
+    "silu": functional.silu,
+    "softplus": functional.softplus,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+}
+
+
+def coefficients(pattern: Neighborhoods, center: Tensor, neighbor: Tensor) -> Tensor:
+    """α, (E,), from the scores v_s·m_i of centres and v_r·m_j of neighbours, (N,) each.
+
+    e_ij = Sigmoid(A_ji (v_s·m_i + v_r·m_j)), α_ij = exp(e_ij) / Σ_l exp(e_il).
+    """
+    # PAPER: eq. 1 has no A; its matrix form multiplies the logit by it, and does so with the
+    # transpose. For an unweighted graph the two agree.
+    logit = center.index_select(0, pattern.centers) + neighbor.index_select(0, pattern.neighbors)
+    if pattern.weights is not None:
+        logit = logit * pattern.weights
+    return segment_softmax(pattern, torch.sigmoid(logit))
+
+
+def constant_coefficients(pattern: Neighborhoods, kind: str, dtype: torch.dtype) -> Tensor:
+    """The variant without attention: α_ij = 1/|N_i| ("uniform"), or 1 ("ones")."""
+    # PAPER: "we assign the same importance to each neighbor" leaves open which of the two.
+    if kind == "ones":
+        return torch.ones(len(pattern), dtype=dtype, device=pattern.centers.device)
+    return pattern.sizes.to(dtype).reciprocal().index_select(0, pattern.centers)

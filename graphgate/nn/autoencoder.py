@@ -1,0 +1,186 @@
+"""The auto-encoder in its general form: stacked attention layers and their reversal.
+
+Parameters and equations only; nothing is kept between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from graphgate.errors import InputError
+from graphgate.nn.attention import (
+    ACTIVATIONS,
+    ATTENTION_KINDS,
+    coefficients,
+    constant_coefficients,
+)
+from graphgate.nn.features import FeatureMatrix, product_by_blocks
+from graphgate.nn.pattern import Neighborhoods, attention_product
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What is fixed before training. `dims` are d(1) … d(L); d(0) is `n_features`.
+
+    tied_weights : the decoder uses the transposed encoder weights.
+    shared_attention : the decoder uses the encoder's attention.
+    attention : "softmax" (the paper's), "uniform" or "ones" (its variant A).
+    """
+
+    n_features: int
+    dims: tuple[int, ...]
+    activation: str = "identity"
+    tied_weights: bool = True
+    shared_attention: bool = True
+    attention: str = "softmax"
+
+    def __post_init__(self) -> None:
+        if not self.dims or any(type(d) is not int or d < 1 for d in self.dims):
+            raise InputError(f"dims must be positive whole numbers, one a layer, got {self.dims!r}")
+        if self.activation not in ACTIVATIONS:
+            raise InputError(
+                f"unknown activation {self.activation!r}; use one of {', '.join(ACTIVATIONS)}"
+            )
+        if self.attention not in ATTENTION_KINDS:
+            raise InputError(
+                f"unknown attention {self.attention!r}; use one of {', '.join(ATTENTION_KINDS)}"
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """d(0), d(1), …, d(L)."""
+        return (self.n_features, *self.dims)
+
+    @property
+    def has_own_decoder_attention(self) -> bool:
+        return self.attention == "softmax" and not self.shared_attention
+
+
+class Encoded(NamedTuple):
+    """`h` (N, D) and the attention of each encoder layer, (E,) each, first layer first."""
+
+    h: Tensor
+    attention: list[Tensor]
+
+
+class Decoding(NamedTuple):
+    """`x` (N, F) and the attention of each decoder layer, (E,) each, layer 1 first."""
+
+    x: Tensor
+    attention: list[Tensor]
+
+
+def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every parameter, in the order in which they are drawn.
+
+    All encoder weights, then v_s and v_r layer by layer; then the decoder's own, if it has any.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def add(side: str, weights: list[tuple[int, int]], vectors: tuple[int, ...]) -> None:
+        for k, shape in enumerate(weights):
+            shapes[f"{side}_weight.{k}"] = shape
+        for k, size in enumerate(vectors):
+            shapes[f"{side}_center.{k}"] = shapes[f"{side}_neighbor.{k}"] = (size,)
+
+    sizes = architecture.sizes
+    down = list(pairwise(sizes))
+    add("encoder", down, architecture.dims if architecture.attention == "softmax" else ())
+    add(
+        "decoder",
+        [] if architecture.tied_weights else [(b, a) for a, b in down],
+        sizes[:-1] if architecture.has_own_decoder_attention else (),
+    )
+    return shapes
+
+
+class GATEModel(nn.Module):
+    """Encoder (eq. 1-3) and decoder (eq. 4-6) of the paper, L layers each.
+
+    Weights start Glorot-uniform, drawn from `rng` in the order of `parameter_shapes`; without
+    an `rng` they start with no particular values, to be loaded.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        rng: np.random.Generator | None = None,
+        *,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.encoder_weight = nn.ParameterList()
+        self.encoder_center, self.encoder_neighbor = nn.ParameterList(), nn.ParameterList()
+        self.decoder_weight = nn.ParameterList()
+        self.decoder_center, self.decoder_neighbor = nn.ParameterList(), nn.ParameterList()
+        for name, shape in parameter_shapes(architecture).items():
+            if rng is None:
+                values = torch.empty(shape, dtype=dtype)
+            else:
+                rows, columns = (*shape, 1)[:2]
+                limit = np.sqrt(6.0 / (rows + columns))
+                values = torch.from_numpy(rng.uniform(-limit, limit, shape)).to(dtype)
+            getattr(self, name.split(".")[0]).append(nn.Parameter(values))
+
+    @property
+    def n_layers(self) -> int:
+        return len(self.architecture.dims)
+
+    def decoder_weights(self) -> list[Tensor]:
+        """Ŵ of decoder layers 1 … L, (d(k), d(k-1)) each."""
+        if self.architecture.tied_weights:
+            return [weight.T for weight in self.encoder_weight]
+        return list(self.decoder_weight)
+
+    def encode(
+        self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
+    ) -> Encoded:
+        """h(k)_i = Σ_j α(k)_ij σ(W(k) h(k-1)_j); `by_blocks` as in `product_by_blocks`."""
+        activation = ACTIVATIONS[self.architecture.activation]
+        product = product_by_blocks if by_blocks else torch.matmul
+        attention: list[Tensor] = []
+        h = torch.empty(0)
+        for k, weight in enumerate(self.encoder_weight):
+            if k == 0:
+                m = x.times_by_blocks(weight) if by_blocks else x.times(weight)
+            else:
+                m = product(h, weight)
+            m = activation(m)  # (N, d(k))
+            attention.append(self._encoder_attention(k, m, pattern, product))
+            h = attention_product(pattern, attention[k], m)  # (N, d(k))
+        return Encoded(h, attention)
+
+    def _encoder_attention(
+        self,
+        k: int,
+        m: Tensor,
+        pattern: Neighborhoods,
+        product: Callable[[Tensor, Tensor], Tensor],
+    ) -> Tensor:
+        if self.architecture.attention != "softmax":
+            return constant_coefficients(pattern, self.architecture.attention, m.dtype)
+        vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
+        return coefficients(pattern, *product(m, vectors).unbind(1))
+
+    def decode(self, encoding: Encoded, pattern: Neighborhoods) -> Decoding:
+        """ĥ(k-1)_i = Σ_j α̂(k)_ij σ(Ŵ(k) ĥ(k)_j), from ĥ(L) = h down to x̂ = ĥ(0)."""
+        activation = ACTIVATIONS[self.architecture.activation]
+        attention = list(encoding.attention)
+        weights = self.decoder_weights()
+        h = encoding.h
+        for k in reversed(range(self.n_layers)):
+            m = activation(h @ weights[k])  # (N, d(k-1))
+            if self.architecture.has_own_decoder_attention:
+                attention[k] = coefficients(
+                    pattern, m @ self.decoder_center[k], m @ self.decoder_neighbor[k]
+                )
+            h = attention_product(pattern, attention[k], m)  # (N, d(k-1))
+        return Decoding(h, attention)

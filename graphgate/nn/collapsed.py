@@ -1,0 +1,131 @@
+"""The exact fast form for the identity activation, written for autograd.
+
+Without an activation each layer mixes rows (attention C) and columns (weights W), and the two
+commute. With B = W(1)…W(L), (F, D):
+
+    H  = C(L)…C(1) X B                        X̂ = Q B̂,  Q = Ĉ(1)…Ĉ(L) H,  B̂ = Ŵ(L)…Ŵ(1)
+    scores of encoder layer k:  X (W(1)…W(k) v)  through C(1)…C(k-1): two columns
+    ‖x_i − x̂_i‖² = ‖x_i‖² − 2 (X B̂ᵀ)_i·Q_i + Q_i (B̂ B̂ᵀ) Q_iᵀ
+
+so neither the hidden N×d(k) matrices nor the N×F reconstruction exist, and X stays sparse.
+With tied weights B̂ = Bᵀ.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from graphgate.nn.attention import coefficients, constant_coefficients
+from graphgate.nn.autoencoder import Architecture, Encoded, GATEModel
+from graphgate.nn.features import FeatureMatrix
+from graphgate.nn.losses import Loss, LossParts
+from graphgate.nn.pattern import Neighborhoods, attention_product
+
+
+def chain(matrices: list[Tensor]) -> Tensor:
+    """The product of matrices, the last pair first: (F, d) comes first and is the largest."""
+    return reduce(lambda right, left: left @ right, reversed(matrices))
+
+
+def score_vectors(model: GATEModel) -> Tensor | None:
+    """W(1)…W(k) v_s and W(1)…W(k) v_r for every encoder layer, (F, 2L); None without attention."""
+    if model.architecture.attention != "softmax":
+        return None
+    weights = list(model.encoder_weight)
+    pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
+    columns = [chain([*weights[: k + 1], torch.stack(pair, dim=1)]) for k, pair in enumerate(pairs)]
+    return torch.cat(columns, dim=1)
+
+
+def attention_layers(
+    architecture: Architecture, pattern: Neighborhoods, scores: Tensor | None, dtype: torch.dtype
+) -> list[Tensor]:
+    """α of every encoder layer from X times the score vectors, (N, 2L)."""
+    if scores is None:
+        constant = constant_coefficients(pattern, architecture.attention, dtype)
+        return [constant] * len(architecture.dims)
+    attention: list[Tensor] = []
+    for _ in architecture.dims:
+        attention.append(coefficients(pattern, scores[:, 0], scores[:, 1]))
+        scores = scores[:, 2:].contiguous()
+        if scores.shape[1]:
+            scores = attention_product(pattern, attention[-1], scores)
+    return attention
+
+
+class FoldedEncoder(NamedTuple):
+    """All that a linear encoder computes with: B, (F, D), and its score vectors, (F, 2L)."""
+
+    architecture: Architecture
+    b: Tensor
+    vectors: Tensor | None
+
+    def encode(
+        self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
+    ) -> Encoded:
+        """The same encoding as `GATEModel.encode`, to rounding."""
+        times = x.times_by_blocks if by_blocks else x.times
+        scores = None if self.vectors is None else times(self.vectors)
+        attention = attention_layers(self.architecture, pattern, scores, x.dtype)
+        h = times(self.b)  # (N, D)
+        for alpha in attention:
+            h = attention_product(pattern, alpha, h)
+        return Encoded(h, attention)
+
+
+def fold(model: GATEModel) -> FoldedEncoder:
+    return FoldedEncoder(
+        model.architecture, chain(list(model.encoder_weight)), score_vectors(model)
+    )
+
+
+def loss_parts(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss) -> LossParts:
+    """The same loss as the plain path, to rounding."""
+    encoding = fold(model).encode(x, pattern)
+    zero = torch.zeros((), dtype=torch.float64, device=x.device)
+    structure = loss.structure(encoding.h, pattern) if loss.structure_weight else zero
+    if not loss.feature_weight:
+        return loss.total(zero, structure)
+    q = _through_decoder(model, encoding, pattern)  # (N, D)
+    to_embedding = chain([weight.T for weight in model.decoder_weights()])  # B̂ᵀ, (F, D)
+    gram = to_embedding.T @ to_embedding  # (D, D)
+    cross = torch.linalg.vecdot(x.times(to_embedding), q)
+    square = torch.linalg.vecdot(q @ gram, q)
+    squares = x.square_norms - 2 * cross.double() + square.double()
+    resolution = 4 * torch.finfo(x.dtype).eps * x.square_norms
+    return loss.total(loss.feature_from_squares(squares, resolution), structure)
+
+
+def _through_decoder(model: GATEModel, encoding: Encoded, pattern: Neighborhoods) -> Tensor:
+    """Q = Ĉ(1)…Ĉ(L) H, with own decoder attention where the model has it."""
+    q = encoding.h
+    if not model.architecture.has_own_decoder_attention:
+        for alpha in reversed(encoding.attention):
+            q = attention_product(pattern, alpha, q)
+        return q
+    weights = model.decoder_weights()
+    for k in reversed(range(model.n_layers)):
+        # q is Ĉ(k+1)…Ĉ(L) H, so its product with Ŵ(L)…Ŵ(k) v̂ gives the scores of layer k.
+        vectors = torch.stack([model.decoder_center[k], model.decoder_neighbor[k]], dim=1)
+        scores = q @ chain([*reversed(weights[k:]), vectors])
+        q = attention_product(pattern, coefficients(pattern, scores[:, 0], scores[:, 1]), q)
+    return q
+
+
+def work(architecture: Architecture, n: int, nnz: int, pairs: int, *, collapsed: bool) -> int:
+    """Multiply-adds of one forward pass; the backward pass costs about twice as much for both."""
+    sizes = architecture.sizes
+    f, d = sizes[0], sizes[-1]
+    steps = list(pairwise(sizes))
+    if not collapsed:
+        encoder = nnz * sizes[1] + n * sum(a * b for a, b in steps[1:]) + pairs * sum(sizes[1:])
+        decoder = n * sum(a * b for a, b in steps) + pairs * sum(sizes[:-1])
+        return encoder + decoder + n * f + pairs * d
+    chains = 1 if architecture.tied_weights else 2
+    products = chains * (sum(a * b * d for a, b in steps[:-1]) + nnz * d)
+    return products + f * d * d + n * d * d + pairs * d * (2 * len(steps) + 1) + 2 * n * d

@@ -1,0 +1,300 @@
+"""The collapsed form with its gradient worked out by hand: one training step, nothing allocated.
+
+`collapsed.py` is the readable reference; this is the same algebra with every N×D product written
+into a buffer that is made once. For tied weights and shared attention. Names follow the algebra
+there; `d_…` is the gradient of the loss. The backward pass, with w_i the derivative of the
+feature loss by ‖x_i − x̂_i‖² and z_ij that of the structure loss by h_i·h_j:
+
+    M = BᵀB,  T = Q M − G,  G = X B
+    d_Q = 2 w ∘ T              d_B = Xᵀ d_G + 2 B K,  K = Qᵀ (w ∘ Q)
+    d_U(k+1) = C(k)ᵀ d_U(k)    d_α(k)_ij = d_U(k)_i · U(k+1)_j + d_H(k)_i · H(k-1)_j
+    d_H(L) = d_U(L+1) + (Z + Zᵀ) H,  d_H(k-1) = C(k)ᵀ d_H(k),  d_G = d_H(0) − 2 w ∘ Q
+
+with U(L+1) = H(L) = H, U(k) = C(k) U(k+1), Q = U(1), H(0) = G. See docs/paper.md.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from graphgate.nn.attention import constant_coefficients
+from graphgate.nn.autoencoder import Architecture, GATEModel
+from graphgate.nn.features import FeatureMatrix
+from graphgate.nn.losses import Loss
+from graphgate.nn.pattern import Neighborhoods, dot_on
+
+
+def applies_to(architecture: Architecture) -> bool:
+    return (
+        architecture.activation == "identity"
+        and architecture.tied_weights
+        and not architecture.has_own_decoder_attention
+    )
+
+
+class CollapsedStep:
+    """Call it to get the loss parts; the gradients are then in `parameter.grad`.
+
+    N×D buffers: G, H(1) … H(L), U(1) … U(L) and T, each taken over by a gradient once its own
+    content has served.
+    """
+
+    def __init__(
+        self, model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss
+    ) -> None:
+        self.model, self.x, self.pattern, self.loss = model, x, pattern, loss
+        n, f = x.shape
+        sizes = model.architecture.sizes
+        d, n_layers = sizes[-1], len(sizes) - 1
+
+        def buffer(rows: int, columns: int) -> Tensor:
+            return torch.empty(rows, columns, device=x.device, dtype=x.dtype)
+
+        self.g = buffer(n, d)
+        self.h = [buffer(n, d) for _ in range(n_layers)]
+        self.u = [buffer(n, d) for _ in range(n_layers if loss.feature_weight else 0)]
+        self.t = buffer(n, d)
+        # T is free when d_H is computed, but for one layer: there d_H is computed from it.
+        self.d_h = buffer(n, d) if loss.feature_weight and n_layers == 1 else self.t
+        self.b, self.d_b = buffer(f, d), buffer(f, d)
+        self.gram, self.k = buffer(d, d), buffer(d, d)
+        self.gradients = [(p, torch.zeros_like(p)) for p in model.parameters()]
+
+    @torch.no_grad()
+    def __call__(self) -> dict[str, float]:
+        model, x, pattern, loss = self.model, self.x, self.pattern, self.loss
+        for parameter, gradient in self.gradients:
+            parameter.grad = gradient
+        weights = [weight.detach() for weight in model.encoder_weight]
+        tails = self._embedding_matrix(weights)
+        scores = _Scores(model, x, pattern)
+
+        x.multiply(self.b, self.g)
+        before = self.g
+        for alpha, h in zip(scores.attention, self.h, strict=True):
+            before = pattern.multiply(alpha, before, h)
+
+        d_alpha: list[Tensor | None] = [None] * len(self.h)
+        feature, scale, structure = 0.0, 0.0, 0.0
+        if loss.feature_weight:
+            feature, scale = self._features(scores.attention, d_alpha)
+        if loss.structure_weight:
+            structure = self._structure(scale)
+        else:
+            self.d_h.mul_(scale)
+        d_g = self._encoder_backward(scores.attention, d_alpha, scale)
+
+        x.multiply_transposed(d_g, self.d_b)
+        if loss.feature_weight:
+            torch.addmm(self.d_b, self.b, self.k, alpha=scale, out=self.d_b)
+        self._weights_backward(weights, tails)
+        scores.backward(d_alpha)
+        total = loss.feature_weight * feature + loss.structure_weight * structure
+        return {"loss": total, "feature": feature, "structure": structure}
+
+    def _embedding_matrix(self, weights: list[Tensor]) -> list[Tensor]:
+        """B into its buffer; returns the tails W(k)…W(L) for k = 2 … L."""
+        tails = [weights[-1]]
+        for weight in reversed(weights[1:-1]):
+            tails.insert(0, weight @ tails[0])
+        if len(weights) == 1:
+            self.b.copy_(weights[0])
+        else:
+            torch.mm(weights[0], tails[0], out=self.b)
+        return tails
+
+    def _features(
+        self, attention: list[Tensor], d_alpha: list[Tensor | None]
+    ) -> tuple[float, float]:
+        """The feature loss and a scale; leaves K, w ∘ Q and d_H in their buffers, each over scale.
+
+        Where w is one number for all rows it goes into the scale instead of through the buffers.
+        """
+        pattern, x = self.pattern, self.x
+        below = self.h[-1]
+        for alpha, u in zip(reversed(attention), reversed(self.u), strict=True):
+            below = pattern.multiply(alpha, below, u)
+        q, t = self.u[0], self.t
+        symmetric_product(self.b, self.gram)
+        torch.addmm(self.g, q, self.gram, beta=-1.0, out=t)  # T = Q M − G
+        norms, resolution = x.square_norms, 4 * torch.finfo(x.dtype).eps * x.square_norms
+        if self.loss.feature_form == "frobenius":
+            symmetric_product(q, self.k)
+            # Σ_i Q_i M Q_iᵀ is the product of M and K, entry by entry.
+            square = norms.sum() + total_dot(self.gram, self.k) - 2 * total_dot(self.g, q)
+            loss, slope = self._norm(square, resolution.sum())
+            scale = 2 * slope.item()
+        else:
+            squares = norms + row_dot(t, q).double() - row_dot(self.g, q).double()
+            loss, slope = self._norm(squares, resolution)
+            scale, root = 2.0, slope.sqrt().to(x.dtype)[:, None]
+            symmetric_product(q.mul_(root), self.k)  # K = Qᵀ (w ∘ Q)
+            q.mul_(root)
+            t.mul_(slope.to(x.dtype)[:, None])
+        d_u = t
+        for k, alpha in enumerate(attention):
+            last = k + 1 == len(attention)
+            above = self.h[-1] if last else self.u[k + 1]
+            d_alpha[k] = dot_on(pattern, d_u, above).mul_(scale)
+            # U(k+1) has served and its buffer takes its gradient; but U(L+1), that is H, has not.
+            d_u = pattern.multiply(alpha, d_u, self.d_h if last else above, transposed=True)
+        return loss, scale
+
+    def _norm(self, squares: Tensor, resolution: Tensor) -> tuple[float, Tensor]:
+        """The feature loss, and w: feature_weight times its derivative by each square."""
+        positive = squares > resolution
+        norms = torch.where(positive, squares, 1.0).sqrt()
+        slope = torch.where(positive, 0.5 * self.loss.feature_weight / norms, 0.0)
+        return torch.where(positive, norms, 0.0).sum().item(), slope
+
+    def _structure(self, keep: float) -> float:
+        """The structure loss; d_H becomes its gradient plus `keep` times what it was."""
+        pattern, h = self.pattern, self.h[-1]
+        dots = dot_on(pattern, h, h)
+        z = torch.sigmoid(-dots).mul_(-self.loss.structure_weight)
+        if pattern.symmetric:  # Z is symmetric, so (Z + Zᵀ) H = 2 Z H
+            pattern.multiply(z.mul_(2.0), h, self.d_h, keep=keep)
+        else:
+            pattern.multiply(z, h, self.d_h, keep=keep)
+            pattern.multiply(z, h, self.d_h, transposed=True, keep=1.0)
+        return functional.softplus(-dots).sum(dtype=torch.float64).item()
+
+    def _encoder_backward(
+        self, attention: list[Tensor], d_alpha: list[Tensor | None], scale: float
+    ) -> Tensor:
+        """From d_H to d_G; adds to d_α of every layer."""
+        d_h = self.d_h
+        for k in reversed(range(len(attention))):
+            below = self.h[k - 1] if k else self.g
+            d_alpha[k] = dot_on(self.pattern, d_h, below, onto=d_alpha[k])
+            # H(k) has served and its buffer takes d_H(k-1); d_G is added to − 2 w ∘ Q.
+            into_q = k == 0 and bool(self.u)
+            target, keep = (self.u[0], -scale) if into_q else (self.h[k], 0.0)
+            d_h = self.pattern.multiply(attention[k], d_h, target, transposed=True, keep=keep)
+        return d_h
+
+    def _weights_backward(self, weights: list[Tensor], tails: list[Tensor]) -> None:
+        """d_B to the gradients of W(1) … W(L), which it sets."""
+        grads = [_grad(weight) for weight in self.model.encoder_weight]
+        if len(weights) == 1:
+            grads[0].copy_(self.d_b)
+            return
+        d_tail = self.d_b
+        for k, tail in enumerate(tails):
+            torch.mm(d_tail, tail.T, out=grads[k])
+            last = k + 1 == len(tails)
+            d_tail = torch.mm(weights[k].T, d_tail, out=grads[-1] if last else None)
+
+
+class _Scores:
+    """Attention of every layer from narrow columns, and its way back to v_s, v_r and W.
+
+    `columns[k]` holds X W(1)…W(j) v for layers j > k, pushed through C(1) … C(k): (N, 2(L-k)).
+    """
+
+    def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods) -> None:
+        self.model, self.x, self.pattern = model, x, pattern
+        self.n_layers = model.n_layers
+        if model.architecture.attention != "softmax":
+            constant = constant_coefficients(pattern, model.architecture.attention, x.dtype)
+            self.attention = [constant] * self.n_layers
+            return
+        self.weights = [weight.detach() for weight in model.encoder_weight]
+        # tails[k] is [v_s v_r] of layer k beside W(k+1)…W(j) [v_s v_r] of every later layer j.
+        pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
+        vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
+        self.tails: list[Tensor] = []
+        chain = vectors[-1][:, :0]
+        for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
+            self.tails.insert(0, torch.cat([vector, chain], dim=1))
+            chain = thin_product(weight, self.tails[0])
+        columns = x.multiply(chain, chain.new_empty(x.shape[0], chain.shape[1]))  # (N, 2L)
+        self.columns, self.attention, self.sigmoids = [columns], [], []
+        for k in range(self.n_layers):
+            sigmoid, alpha = self._attend(self.columns[k])
+            self.sigmoids.append(sigmoid)
+            self.attention.append(alpha)
+            rest = self.columns[k][:, 2:].contiguous()
+            if rest.shape[1]:
+                rest = pattern.multiply(alpha, rest, torch.empty_like(rest))
+            self.columns.append(rest)
+
+    def _attend(self, columns: Tensor) -> tuple[Tensor, Tensor]:
+        pattern = self.pattern
+        logit = columns[:, 0].index_select(0, pattern.centers)
+        logit += columns[:, 1].index_select(0, pattern.neighbors)
+        if pattern.weights is not None:
+            logit *= pattern.weights
+        sigmoid = logit.sigmoid_()
+        raised = torch.exp(sigmoid)
+        return sigmoid, raised.div_(pattern.row_sums(raised).index_select(0, pattern.centers))
+
+    def backward(self, d_alpha: list[Tensor | None]) -> None:
+        """Adds what goes through the attention to the gradients; call it after d_B has set them."""
+        if self.model.architecture.attention != "softmax":
+            return
+        pattern = self.pattern
+        d_columns = self.columns[-1]  # empty: no layer is left
+        for k in reversed(range(self.n_layers)):
+            d_a, alpha, sigmoid = d_alpha[k], self.attention[k], self.sigmoids[k]
+            assert d_a is not None
+            if d_columns.shape[1]:
+                rest = self.columns[k][:, 2:].contiguous()
+                d_a = dot_on(pattern, d_columns, rest, onto=d_a)
+                d_columns = pattern.multiply(
+                    alpha, d_columns, torch.empty_like(d_columns), transposed=True
+                )
+            d_a = d_a * alpha  # softmax: α ∘ (d_α − Σ_l α_il d_α_il)
+            d_a -= alpha * pattern.row_sums(d_a).index_select(0, pattern.centers)
+            d_logit = d_a.mul_(sigmoid).mul_(1 - sigmoid)
+            if pattern.weights is not None:
+                d_logit *= pattern.weights
+            here = torch.stack([pattern.row_sums(d_logit), pattern.column_sums(d_logit)], dim=1)
+            d_columns = torch.cat([here, d_columns], dim=1)
+        d_chain = d_columns.new_empty(self.x.shape[1], 2 * self.n_layers)
+        self.x.multiply_transposed(d_columns, d_chain)
+        for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):
+            _grad(self.model.encoder_weight[k]).addmm_(d_chain, tail.T)
+            d_tail = thin_product(
+                weight.T, d_chain
+            )  # of [v_s v_r] of this layer, and of the chains behind it
+            _grad(self.model.encoder_center[k]).copy_(d_tail[:, 0])
+            _grad(self.model.encoder_neighbor[k]).copy_(d_tail[:, 1])
+            d_chain = d_tail[:, 2:].contiguous()
+
+
+def _grad(parameter: Tensor) -> Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
+
+
+def thin_product(a: Tensor, b: Tensor) -> Tensor:
+    """a b for a `b` of a few columns: the library is two to four times faster with them as rows."""
+    return torch.mm(b.T, a.T).T.contiguous()
+
+
+def row_dot(a: Tensor, b: Tensor) -> Tensor:
+    """a_i · b_i for every row, (N,), without an N×D product in between."""
+    return torch.bmm(a.unsqueeze(1), b.unsqueeze(2))[:, 0, 0]
+
+
+def total_dot(a: Tensor, b: Tensor, rows: int = 1024) -> float:
+    """Σ_i a_i · b_i: in single precision within blocks, in double over them."""
+    blocks = zip(a.split(rows), b.split(rows), strict=True)
+    return sum(torch.dot(one.view(-1), other.view(-1)).item() for one, other in blocks)
+
+
+def symmetric_product(a: Tensor, out: Tensor, parts: int = 4) -> Tensor:
+    """out = aᵀ a; only blocks on and above the diagonal are computed, the others mirrored."""
+    d = a.shape[1]
+    if d % parts or d < 64 * parts:
+        return torch.mm(a.T, a, out=out)
+    size = d // parts
+    for start in range(0, d, size):
+        rows = slice(start, start + size)
+        torch.mm(a[:, rows].T, a[:, start:], out=out[rows, start:])
+    for start in range(size, d, size):
+        out[start : start + size, :start] = out[:start, start : start + size].T
+    return out

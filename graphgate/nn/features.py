@@ -1,0 +1,157 @@
+"""The features X, sparse or dense, and the products that the method takes with them.
+
+Shapes: N nodes, F features, D columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphgate.errors import InputError
+from graphgate.graph.validation import Features
+from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
+
+BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
+
+
+class FeatureMatrix:
+    """X, (N, F): fixed, sparse or dense, with the products that training needs.
+
+    Parameters
+    ----------
+    x : the features of a graph.
+    densify : let the fixed rule of `faster_dense` make a sparse X dense, for training.
+    """
+
+    def __init__(
+        self, x: Features, *, device: torch.device, dtype: torch.dtype, densify: bool = False
+    ) -> None:
+        self.shape = (int(x.shape[0]), int(x.shape[1]))
+        self.device, self.dtype = device, dtype
+        with np.errstate(over="ignore"):  # reported below
+            x = x.astype(np.float64 if dtype == torch.float64 else np.float32, copy=False)
+        if densify and not isinstance(x, np.ndarray) and faster_dense(*self.shape, int(x.nnz)):
+            x = x.toarray()
+        if not np.isfinite(x if isinstance(x, np.ndarray) else x.data).all():
+            raise InputError(
+                f"features are too large for {dtype}: they overflow to infinity; "
+                "scale them, or use dtype='float64'"
+            )
+        self._sparse: sp.csr_array | None = None
+        # In double precision: what is left of it after subtraction decides the loss.
+        if isinstance(x, np.ndarray):
+            squares = np.einsum("ij,ij->i", x, x, dtype=np.float64)
+            self._matrix = shared_tensor(x, device)
+        else:
+            values = np.square(x.data, dtype=np.float64)
+            squares = sp.csr_array((values, x.indices, x.indptr), x.shape).sum(axis=1)
+            self._sparse = x
+            self._matrix = self._csr(x)
+        self.square_norms = shared_tensor(squares, device)
+        self._transpose: Tensor | None = None
+        self._transposed_blocks: list[tuple[slice, Tensor]] | None = None
+
+    def _csr(self, x: Any) -> Tensor:
+        values = shared_tensor(x.data, self.device)
+        shape = (int(x.shape[0]), int(x.shape[1]))
+        return csr_tensor(
+            index_tensor(x.indptr, self.device), index_tensor(x.indices, self.device), values, shape
+        )
+
+    @property
+    def is_sparse(self) -> bool:
+        return self._sparse is not None
+
+    @property
+    def nnz(self) -> int:
+        """Entries that a product has to visit."""
+        return int(self._sparse.nnz) if self._sparse is not None else self.shape[0] * self.shape[1]
+
+    def times(self, m: Tensor) -> Tensor:
+        """X m, (N, D), for m of shape (F, D)."""
+        return _FixedProduct.apply(m, self)
+
+    def matrix(self) -> Tensor:
+        return self._matrix
+
+    def transpose(self) -> Tensor:
+        if self._sparse is None:
+            return self._matrix.T
+        if self._transpose is None:
+            self._transpose = self._csr(self._sparse.T.tocsr())
+        return self._transpose
+
+    def multiply(self, m: Tensor, out: Tensor) -> Tensor:
+        """out = X m; no gradient, nothing allocated."""
+        if self._sparse is None:
+            return torch.mm(self._matrix, m, out=out)
+        return torch.addmm(out, self._matrix, m, beta=0.0, out=out)
+
+    def multiply_transposed(self, m: Tensor, out: Tensor) -> Tensor:
+        """out = Xᵀ m; no gradient, nothing allocated.
+
+        Xᵀ has few and long rows, each of which would walk through all of m. So a large X goes
+        through in blocks of nodes whose part of m stays in the cache.
+        """
+        if self._sparse is None:
+            return torch.mm(self._matrix.T, m, out=out)
+        if self._transposed_blocks is None:
+            n = self.shape[0]
+            rows = BLOCK if n > 8 * BLOCK else n
+            self._transposed_blocks = [
+                (
+                    slice(start, start + rows),
+                    self._csr(self._sparse[start : start + rows].T.tocsr()),
+                )
+                for start in range(0, n, rows)
+            ]
+        for number, (rows_of, block) in enumerate(self._transposed_blocks):
+            torch.addmm(out, block, m[rows_of], beta=float(number > 0), out=out)
+        return out
+
+    def dense(self) -> Tensor:
+        return self._matrix.to_dense() if self.is_sparse else self._matrix
+
+    def times_by_blocks(self, m: Tensor) -> Tensor:
+        """X m without gradients, by `product_by_blocks`; a sparse product goes by rows anyway."""
+        return self._matrix @ m if self.is_sparse else product_by_blocks(self._matrix, m)
+
+
+def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
+    """a m, with rows that do not depend on which other rows there are.
+
+    The kernel that a dense product picks depends on shape and alignment, and with it the last
+    bits of the result; so `a` goes through one buffer of fixed shape, block by block.
+    """
+    n, f = a.shape
+    out = a.new_empty(n, m.shape[1])
+    buffer = a.new_zeros(rows, f)
+    product = a.new_empty(rows, m.shape[1])
+    for start in range(0, n, rows):
+        count = min(rows, n - start)
+        buffer[:count] = a[start : start + count]
+        out[start : start + count] = torch.mm(buffer, m, out=product)[:count]
+    return out
+
+
+def faster_dense(n: int, f: int, nnz: int) -> bool:
+    """A fixed rule, so that the same graph always takes the same path."""
+    return nnz > 0.2 * n * f and n * f <= 2**28
+
+
+class _FixedProduct(torch.autograd.Function):
+    """X m for a fixed X."""
+
+    @staticmethod
+    def forward(ctx: Any, m: Tensor, x: FeatureMatrix) -> Tensor:
+        ctx.x = x
+        return x.matrix() @ m
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return ctx.x.transpose() @ grad.contiguous(), None

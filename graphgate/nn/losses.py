@@ -1,0 +1,78 @@
+"""The two losses of the paper, equations 7 and 8, and what is minimised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from graphgate.errors import InputError
+from graphgate.nn.pattern import Neighborhoods, edge_dot
+
+FeatureLossForm = Literal["rows", "frobenius"]
+FEATURE_LOSS_FORMS: tuple[str, ...] = get_args(FeatureLossForm)
+
+
+@dataclass(frozen=True)
+class LossParts:
+    """Feature loss, structure loss, and the weighted total that training minimises."""
+
+    feature: Tensor
+    structure: Tensor
+    total: Tensor
+
+
+@dataclass(frozen=True)
+class Loss:
+    """feature_weight · ‖X − X̂‖ + structure_weight · Σ −log σ(h_i·h_j); a weight of 0 switches off.
+
+    feature_form : "rows", Σ_i ‖x_i − x̂_i‖₂ as the paper's text has it, or "frobenius", one norm
+        over the whole matrix as its authors' program has it.
+    """
+
+    feature_form: str = "frobenius"
+    feature_weight: float = 1.0
+    structure_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.feature_form not in FEATURE_LOSS_FORMS:
+            raise InputError(
+                f"unknown feature loss {self.feature_form!r}; "
+                f"use one of {', '.join(FEATURE_LOSS_FORMS)}"
+            )
+        for name in ("feature_weight", "structure_weight"):
+            value = getattr(self, name)
+            if not 0 <= value < float("inf"):
+                raise InputError(f"{name} must be a finite number of at least 0, got {value!r}")
+        if self.feature_weight == self.structure_weight == 0:
+            raise InputError("feature_weight and structure_weight are both 0: nothing to learn")
+
+    def total(self, feature: Tensor, structure: Tensor) -> LossParts:
+        return LossParts(
+            feature, structure, self.feature_weight * feature + self.structure_weight * structure
+        )
+
+    def feature_from_reconstruction(self, x: Tensor, reconstruction: Tensor) -> Tensor:
+        """Eq. 7 from X and X̂, (N, F) each. The gradient of a zero norm is zero."""
+        norms = torch.linalg.vector_norm(x - reconstruction, dim=1)
+        # The norm of the row norms: one norm over N·F numbers loses digits in single precision.
+        return norms.sum() if self.feature_form == "rows" else torch.linalg.vector_norm(norms)
+
+    def feature_from_squares(self, squares: Tensor, resolution: Tensor) -> Tensor:
+        """Eq. 7 from ‖x_i − x̂_i‖², (N,), where these are differences of larger numbers.
+
+        `resolution` (N,) is how much rounding may have left of a true zero; what lies below it
+        is zero, and so is its gradient.
+        """
+        if self.feature_form == "frobenius":
+            squares, resolution = squares.sum(), resolution.sum()
+        positive = squares > resolution
+        return torch.where(positive, torch.where(positive, squares, 1.0).sqrt(), 0.0).sum()
+
+    def structure(self, h: Tensor, pattern: Neighborhoods) -> Tensor:
+        """Eq. 8: −Σ_i Σ_{j ∈ N_i} log σ(h_i·h_j), over both directions and the self-loops."""
+        # PAPER: the combined loss (eq. 9) leaves out the sum over i in its second term.
+        return functional.softplus(-edge_dot(pattern, h)).sum()

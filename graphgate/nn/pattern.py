@@ -1,0 +1,183 @@
+"""Sparse operators with a fixed pattern: who attends over whom.
+
+Three products carry the whole method: features times a matrix (`features.py`), attention times a
+matrix, and dot products along edges. Each is one autograd function whose backward pass is again
+one of the three, so no E×D array is ever gathered.
+
+Shapes: N nodes, E attended pairs (self-loops included), F features, D columns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphgate.graph.graph import Graph
+
+with warnings.catch_warnings():  # torch announces once a process that its CSR tensors are young
+    warnings.simplefilter("ignore", UserWarning)
+    torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
+
+
+def csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    return torch.sparse_csr_tensor(indptr, indices, values, shape, check_invariants=False)
+
+
+def shared_tensor(
+    array: np.ndarray, device: torch.device, dtype: torch.dtype | None = None
+) -> Tensor:
+    """The array as a tensor, sharing its memory where it can; graphs are never written to."""
+    with warnings.catch_warnings():  # torch would rather have arrays that can be written to
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array).to(device=device, dtype=dtype)
+
+
+def index_tensor(array: np.ndarray, device: torch.device) -> Tensor:
+    # Half the memory, and MKL's sparse kernels take them without a conversion.
+    kind = np.int32 if array.max(initial=0) < 2**31 else np.int64
+    return shared_tensor(array.astype(kind, copy=False), device)
+
+
+class Neighborhoods:
+    """The pattern of attention: row i lists N_i, all that node i attends over, itself included.
+
+    An edge j -> i makes i attend over j. The pattern and its transpose are kept as CSR;
+    `order` says where each entry of the transpose stands in the pattern.
+
+    Attributes
+    ----------
+    indptr, indices : CSR pattern, (N+1,) and (E,).
+    centers : (E,) the row of each entry, i.
+    neighbors : (E,) the column of each entry, j.
+    weights : (E,) A_ji, or None where every weight is 1.
+    sizes : (N,) |N_i|.
+    """
+
+    def __init__(self, graph: Graph, *, device: torch.device, dtype: torch.dtype) -> None:
+        n = graph.n_nodes
+        loops = sp.eye_array(n, dtype=graph.attended.dtype, format="csr")
+        pattern = (graph.attended + loops).tocsr()
+        pattern.sort_indices()
+        entries = len(pattern.indices)
+        numbered = sp.csr_array((np.arange(entries), pattern.indices, pattern.indptr), (n, n))
+        transpose = numbered.T.tocsr()
+        transpose.sort_indices()
+        self.n = n
+        self.symmetric = not graph.directed
+        self.indptr = index_tensor(pattern.indptr, device)
+        self.indices = index_tensor(pattern.indices, device)
+        self.transposed_indptr = index_tensor(transpose.indptr, device)
+        self.transposed_indices = index_tensor(transpose.indices, device)
+        self.order = index_tensor(transpose.data, device)
+        sizes = np.diff(pattern.indptr)
+        self.centers = index_tensor(np.repeat(np.arange(n), sizes), device)
+        self.neighbors = self.indices
+        self.sizes = shared_tensor(sizes, device)
+        self._row_offsets = self.indptr.long()  # what segment_reduce takes
+        self._column_offsets = self.transposed_indptr.long()
+        self.weights = shared_tensor(pattern.data, device, dtype) if graph.weighted else None
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def matrix(self, values: Tensor) -> Tensor:
+        """The N×N CSR tensor with these E values."""
+        return csr_tensor(self.indptr, self.indices, values, (self.n, self.n))
+
+    def transposed(self, values: Tensor) -> Tensor:
+        """The transpose of `matrix(values)`."""
+        reordered = values.index_select(0, self.order)
+        return csr_tensor(
+            self.transposed_indptr, self.transposed_indices, reordered, (self.n, self.n)
+        )
+
+    def multiply(
+        self,
+        values: Tensor,
+        m: Tensor,
+        out: Tensor,
+        *,
+        transposed: bool = False,
+        keep: float = 0.0,
+    ) -> Tensor:
+        """out = C m (or Cᵀ m) + keep · out; no gradient, nothing allocated."""
+        matrix = self.transposed(values) if transposed else self.matrix(values)
+        return torch.addmm(out, matrix, m, beta=keep, out=out)
+
+    def row_sums(self, values: Tensor) -> Tensor:
+        """Sum of the values of each row, (N,): over what a node attends to."""
+        return torch.segment_reduce(values, "sum", offsets=self._row_offsets)
+
+    def column_sums(self, values: Tensor) -> Tensor:
+        """Sum of the values of each column, (N,): over those that attend to a node."""
+        reordered = values.index_select(0, self.order)
+        return torch.segment_reduce(reordered, "sum", offsets=self._column_offsets)
+
+    def to_scipy(self, values: Tensor) -> sp.csr_array:
+        parts = (values, self.indices, self.indptr)
+        return sp.csr_array(tuple(part.cpu().numpy() for part in parts), (self.n, self.n))
+
+
+class _AttentionProduct(torch.autograd.Function):
+    """C m, where C has the given values on the pattern."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, m: Tensor, pattern: Neighborhoods) -> Tensor:
+        ctx.save_for_backward(values, m)
+        ctx.pattern = pattern
+        return pattern.matrix(values) @ m
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        values, m = ctx.saved_tensors
+        pattern: Neighborhoods = ctx.pattern
+        grad = grad.contiguous()
+        to_values, to_m, _ = ctx.needs_input_grad
+        return (
+            dot_on(pattern, grad, m) if to_values else None,
+            pattern.transposed(values) @ grad if to_m else None,
+            None,
+        )
+
+
+class _EdgeDot(torch.autograd.Function):
+    """h_i · h_j for every pair of the pattern."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, pattern: Neighborhoods) -> Tensor:
+        ctx.save_for_backward(h)
+        ctx.pattern = pattern
+        return dot_on(pattern, h, h)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (h,) = ctx.saved_tensors
+        pattern: Neighborhoods = ctx.pattern
+        return pattern.matrix(grad) @ h + pattern.transposed(grad) @ h, None
+
+
+def dot_on(pattern: Neighborhoods, a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
+    """a_i · b_j for every pair of the pattern, (E,), added to `onto`; no gradient."""
+    start = pattern.matrix(a.new_zeros(len(pattern)) if onto is None else onto)
+    return torch.sparse.sampled_addmm(start, a, b.T).values()
+
+
+def attention_product(pattern: Neighborhoods, values: Tensor, m: Tensor) -> Tensor:
+    """C m, (N, D): row i is the sum of values_ij m_j over N_i."""
+    return _AttentionProduct.apply(values, m, pattern)
+
+
+def edge_dot(pattern: Neighborhoods, h: Tensor) -> Tensor:
+    """h_i · h_j for every pair of the pattern, (E,)."""
+    return _EdgeDot.apply(h, pattern)
+
+
+def segment_softmax(pattern: Neighborhoods, scores: Tensor) -> Tensor:
+    """Softmax of (E,) scores within each row. The scores are sigmoids, so exp cannot overflow."""
+    raised = torch.exp(scores)
+    return raised / pattern.row_sums(raised).index_select(0, pattern.centers)

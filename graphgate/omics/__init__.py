@@ -1,1 +1,0 @@
-"""Spatial omics: AnnData in, embeddings, attention and domains in the same AnnData."""

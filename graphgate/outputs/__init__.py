@@ -1,1 +1,0 @@
-"""What was learned -> files: embeddings, attention, reconstructions, and whole runs."""

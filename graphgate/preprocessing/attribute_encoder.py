@@ -1,0 +1,208 @@
+"""From attributes to features: rules learned from some nodes, then applied to any."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError, InputWarning, listing
+from graphgate.graph.attributes import Attributes, Column, Kind
+from graphgate.graph.validation import Features
+from graphgate.io.schema import check_fields
+from graphgate.preprocessing.column_rules import RULES, Rule
+
+MOST_CATEGORIES = 1000
+ALWAYS_CATEGORIES = 20  # so many different values are fine in a table of any length
+SPARSE_BELOW = 0.2  # share of values that are not zero
+_ROWS, _WIDTH = 2048, 512  # of a block on its way into a dense array: 4 MiB
+_ENTRIES = 1 << 20  # of a block on its way into a sparse array
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What was learned of every column; the same rules for every table that it is applied to.
+
+    scale : whether numbers are scaled; if not, they stay as they are.
+    rules : one a column, in order.
+
+    >>> table = Attributes.from_columns({"age": [30, 50], "town": ["Ulm", None]})
+    >>> encoding = Encoding.learn(table)
+    >>> encoding.feature_names
+    ('age', 'town=Ulm')
+    >>> encoding.apply(table).tolist()
+    [[-1.0, 1.0], [1.0, 0.0]]
+    """
+
+    scale: bool
+    rules: tuple[Rule, ...]
+
+    def __post_init__(self) -> None:
+        if not self.feature_names:
+            raise InputError("the attributes give no features: no column holds a value")
+        if len(set(self.feature_names)) < len(self.feature_names):
+            seen: set[str] = set()
+            twice = next(n for n in self.feature_names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
+            raise InputError(f"two features would be named {twice!r}; rename a column or a value")
+
+    @classmethod
+    def learn(cls, attributes: Attributes, *, scale: bool = True, check: bool = True) -> Encoding:
+        """The rules for a table. `check=False` lets categories of very many values pass."""
+        if len(attributes) == 0:
+            raise InputError("attributes without rows teach no encoding; give at least one row")
+        columns = [(name, attributes.column(name)) for name in attributes.names]
+        if check:
+            for name, column in columns:
+                _check_categories(name, column)
+        return cls(scale, tuple(RULES[c.kind].learn(name, c, scale) for name, c in columns))
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(name for rule in self.rules for name in rule.feature_names)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """Kind of every column, by name."""
+        return {rule.name: rule.kind for rule in self.rules}
+
+    def apply(self, attributes: Attributes) -> Features:
+        """(N, F) of float32; sparse where fewer than a fifth of the values are not zero."""
+        pairs = [(rule, _matched(rule, attributes)) for rule in self.rules]
+        if extra := [name for name in attributes.names if name not in self.kinds]:
+            _warn(
+                f"{len(extra):,} column(s) that the encoding was not learned with are ignored: "
+                f"{listing(extra)}"
+            )
+        for rule, column in pairs:
+            if unknown := rule.unknown(column):
+                _warn(unknown)
+        pairs = [(rule, rule.translated(column)) for rule, column in pairs]
+        n, f = len(attributes), len(self.feature_names)
+        entries = sum(rule.most_entries(column) for rule, column in pairs)
+        if entries / max(n * f, 1) < SPARSE_BELOW:
+            return _sparse(pairs, (n, f), entries)
+        return _dense(pairs, (n, f))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"scale": self.scale, "columns": [rule.to_dict() for rule in self.rules]}
+
+    @classmethod
+    def from_dict(cls, content: Any, what: str = "this is no encoding") -> Encoding:
+        """What `to_dict` gave; anything else is an `InputError` that begins with `what`."""
+        check_fields(content, {"scale": bool, "columns": list}, what, "encoding")
+        rules: list[Rule] = []
+        for body in content["columns"]:
+            kind = body.get("kind") if isinstance(body, dict) else None
+            if not isinstance(kind, str) or kind not in RULES:
+                raise InputError(f"{what}: its encoding has a column of kind {kind!r}")
+            rules.append(RULES[kind].from_dict(body, what))
+        if len({rule.name for rule in rules}) < len(rules):
+            raise InputError(f"{what}: its encoding has a column twice")
+        try:
+            return cls(content["scale"], tuple(rules))
+        except InputError as error:
+            raise InputError(f"{what}: {error}") from None
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, InputWarning, stacklevel=3)
+
+
+def _check_categories(name: str, column: Column) -> None:
+    if column.kind != "category":
+        return
+    n, values = len(column), len(np.unique(column.values[column.values >= 0]))
+    if values > MOST_CATEGORIES or (values > ALWAYS_CATEGORIES and values > n / 2):
+        raise InputError(
+            f"the column {name!r} has {values:,} different values in {n:,} rows, too many for "
+            "categories; leave it out, or give it as words"
+        )
+
+
+def _matched(rule: Rule, attributes: Attributes) -> Column:
+    """The column that a rule is for."""
+    if rule.name not in attributes:
+        raise InputError(
+            f"the attributes lack the column {rule.name!r} ({rule.kind}), which the encoding was "
+            f"learned with; there are {listing(attributes.names)}"
+        )
+    column = attributes.column(rule.name)
+    if column.kind != rule.kind:
+        if column.kind != "number" or not column.missing.all():
+            raise InputError(
+                f"the column {rule.name!r} was learned as {rule.kind}, but is {column.kind} here; "
+                "give it as the same kind"
+            )
+        # Where nothing is known, the kind was a guess.
+        n = len(column)
+        if rule.kind == "words":
+            return Column("words", sp.csr_array((n, 0), dtype=np.float32))
+        if rule.kind == "category":
+            return Column("category", np.full(n, -1, dtype=np.int32))
+        return Column("boolean", np.full(n, np.nan, dtype=np.float32))
+    return column
+
+
+# --- features, block by block --------------------------------------------------------------------
+
+_Pairs: TypeAlias = Sequence[tuple[Rule, Column]]
+
+
+def _dense(pairs: _Pairs, shape: tuple[int, int]) -> np.ndarray:
+    """Columns are turned into rows in blocks that stay in the cache."""
+    out = np.empty(shape, dtype=np.float32)
+    for first, last, group in _groups(pairs):
+        for start in range(0, shape[0], _ROWS):
+            rows = slice(start, min(start + _ROWS, shape[0]))
+            block = np.concatenate([rule.vectors(column, rows) for rule, column in group])
+            out[rows, first:last] = block.T
+    return out
+
+
+def _groups(pairs: _Pairs) -> Iterator[tuple[int, int, _Pairs]]:
+    """Neighbouring columns of about `_WIDTH` features: first feature, last, and the columns."""
+    group: list[tuple[Rule, Column]] = []
+    first = last = 0
+    for rule, column in pairs:
+        width = len(rule.feature_names)
+        if group and last + width - first > _WIDTH:
+            yield first, last, group
+            group, first = [], last
+        group.append((rule, column))
+        last += width
+    yield first, last, group
+
+
+def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
+    n, f = shape
+    index = np.int32 if max(most, f) < 2**31 else np.int64
+    data, indices = np.empty(most, dtype=np.float32), np.empty(most, dtype=index)
+    indptr = np.zeros(n + 1, dtype=index)
+    starts = np.cumsum([0, *(len(rule.feature_names) for rule, _ in pairs)])
+    step = max(1, min(n, n * _ENTRIES // max(most, 1)))
+    filled = 0
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        found = [
+            (row, feature + first, value)
+            for (rule, column), first in zip(pairs, starts.tolist(), strict=False)
+            for row, feature, value in [rule.entries(column, rows)]
+        ]
+        row, feature, value = (np.concatenate(each) for each in zip(*found, strict=True))
+        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f)).tocsr()
+        block.eliminate_zeros()
+        data[filled : filled + block.nnz] = block.data
+        indices[filled : filled + block.nnz] = block.indices
+        indptr[start + 1 : rows.stop + 1] = block.indptr[1:] + filled
+        filled += block.nnz
+    if filled < most:
+        data, indices = data[:filled].copy(), indices[:filled].copy()
+    found_array = sp.csr_array((data, indices, indptr), shape=shape)
+    found_array.sort_indices()
+    return found_array

@@ -1,0 +1,298 @@
+"""How a column of each kind becomes features.
+
+number : centred, and divided by the standard deviation. A column more than half of whose values
+    are zero keeps its zeros: it is only divided by the root mean square of the other values, so
+    that columns of 0 and 1 stay so, and sparse. A constant column becomes zeros. A missing value
+    is the mean (of a column that keeps its zeros: zero); where some were missing in learning, a
+    second feature `name=missing` is 1 for those that are.
+boolean : 0 or 1; missing ones are 0, with a second feature as above.
+category : a feature `name=value` for every value seen in learning, in sorted order; a missing or
+    unknown value has none of them.
+words : a feature `name=word` for every word seen in learning, its count; other words are ignored.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError, listing
+from graphgate.graph.attributes import Column, Kind
+from graphgate.io.schema import Schema, check_fields
+
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, features, values
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """How one column becomes features."""
+
+    kind: ClassVar[Kind]
+    schema: ClassVar[Schema]
+    name: str
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, name: str, column: Column, scale: bool) -> Rule: ...
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def most_entries(self, column: Column) -> int:
+        """At least as many as the features of the column have values that are not zero."""
+
+    def unknown(self, column: Column) -> str | None:
+        """A sentence on values that were not seen in learning."""
+        return None
+
+    def translated(self, column: Column) -> Column:
+        """The column in terms of the vocabulary that was learned."""
+        return column
+
+    def vectors(self, column: Column, rows: slice) -> np.ndarray:
+        """(features, rows), dense."""
+        count = len(range(*rows.indices(len(column))))
+        block = np.zeros((len(self.feature_names), count), dtype=np.float32)
+        row, feature, value = self.entries(column, rows)
+        block[feature, row] = value
+        return block
+
+    def entries(self, column: Column, rows: slice) -> Entries:
+        """What is not zero: row within the block, feature of the rule, value."""
+        block = self.vectors(column, rows)
+        feature, row = np.nonzero(block)
+        return row, feature, block[feature, row]
+
+    def to_dict(self) -> dict[str, Any]:
+        body = {field.name: getattr(self, field.name) for field in fields(self)}
+        lists = {name: list(value) for name, value in body.items() if isinstance(value, tuple)}
+        return {"kind": self.kind} | body | lists
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any], what: str) -> Rule:
+        check_fields(body, {"kind": str, "name": str} | dict(cls.schema), what, "encoding")
+        values = {name: body[name] for name in ("name", *cls.schema)}
+        values |= {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
+        try:
+            return cls(**values)
+        except (InputError, OverflowError) as error:
+            raise InputError(f"{what}: {error}") from None
+
+
+@dataclass(frozen=True)
+class NumberRule(Rule):
+    """(value - center) / divisor; zeros where there is no divisor. `fill` stands for missing."""
+
+    kind: ClassVar[Kind] = "number"
+    schema: ClassVar[Schema] = {
+        "center": (float, int),
+        "divisor": (float, int, type(None)),
+        "fill": (float, int),
+        "missing": bool,
+    }
+    center: float
+    divisor: float | None
+    fill: float
+    missing: bool
+
+    def __post_init__(self) -> None:
+        divisor = 1.0 if self.divisor is None else self.divisor
+        if not all(map(math.isfinite, (self.center, divisor, self.fill))) or divisor <= 0:
+            raise InputError(f"the numbers by which {self.name!r} is scaled must be finite")
+
+    @classmethod
+    def learn(cls, name: str, column: Column, scale: bool) -> NumberRule:
+        gone = column.missing
+        known = column.values[~gone].astype(np.float64)
+        keeps_zeros = 2 * np.count_nonzero(known) < len(known)
+        mean, deviation = _mean_and_deviation(known)
+        fill = 0.0 if keeps_zeros else mean
+        center, divisor = (0.0, _root_mean_square(known)) if keeps_zeros else (mean, deviation)
+        if not scale:
+            center, divisor = 0.0, 1.0
+        return cls(name, center, divisor or None, fill, bool(gone.any()))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return (self.name, f"{self.name}=missing") if self.missing else (self.name,)
+
+    def most_entries(self, column: Column) -> int:
+        gone = int(column.missing.sum())
+        keeps_zeros = self.center == 0 and (self.fill == 0 or gone == 0)
+        known = np.count_nonzero(column.values) if keeps_zeros else len(column)
+        return (int(known) if self.divisor is not None else 0) + gone * self.missing
+
+    def vectors(self, column: Column, rows: slice) -> np.ndarray:
+        values = column.values[rows].astype(np.float64)
+        gone = np.isnan(values)
+        block = np.zeros((len(self.feature_names), len(values)), dtype=np.float32)
+        if self.divisor is not None:
+            values[gone] = self.fill
+            with np.errstate(over="ignore"):  # refused just below
+                values -= self.center
+                values /= self.divisor
+                block[0] = values
+        if not np.isfinite(block[0]).all():
+            at = int(np.argmin(np.isfinite(block[0])))
+            row = range(*rows.indices(len(column)))[at]
+            raise InputError(
+                f"the column {self.name!r} holds {column.values[row]} in row {row}, which does not "
+                "fit into a feature of float32; mend the value, or rescale the column"
+            )
+        if self.missing:
+            block[1] = gone
+        return block
+
+
+@dataclass(frozen=True)
+class BooleanRule(Rule):
+    """0 or 1."""
+
+    kind: ClassVar[Kind] = "boolean"
+    schema: ClassVar[Schema] = {"missing": bool}
+    missing: bool
+
+    @classmethod
+    def learn(cls, name: str, column: Column, scale: bool) -> BooleanRule:
+        return cls(name, bool(column.missing.any()))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return (self.name, f"{self.name}=missing") if self.missing else (self.name,)
+
+    def most_entries(self, column: Column) -> int:
+        return int(np.count_nonzero(column.values))
+
+    def vectors(self, column: Column, rows: slice) -> np.ndarray:
+        values = column.values[rows]
+        gone = np.isnan(values)
+        true = np.where(gone, np.float32(0), values)
+        return np.stack([true, gone]).astype(np.float32) if self.missing else true[None]
+
+
+@dataclass(frozen=True)
+class CategoryRule(Rule):
+    """One feature a value."""
+
+    kind: ClassVar[Kind] = "category"
+    schema: ClassVar[Schema] = {"values": list}
+    values: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        plain = all(isinstance(value, (str, bool, int, float)) for value in self.values)
+        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.values)
+        if not finite or len(set(self.values)) < len(self.values):
+            raise InputError(f"the categories of {self.name!r} must be distinct plain values")
+
+    @classmethod
+    def learn(cls, name: str, column: Column, scale: bool) -> CategoryRule:
+        used = np.unique(column.values[column.values >= 0]).tolist()
+        return cls(name, tuple(column.vocabulary[code] for code in used))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={value}" for value in self.values)
+
+    def most_entries(self, column: Column) -> int:
+        return int((column.values >= 0).sum())
+
+    def unknown(self, column: Column) -> str | None:
+        codes = column.values[column.values >= 0]
+        codes = codes[_places(column, self.values)[codes] < 0]
+        if not len(codes):
+            return None
+        seen = [repr(column.vocabulary[code]) for code in np.unique(codes).tolist()]
+        return (
+            f"{len(codes):,} node(s) have values in the column {self.name!r} that were not seen in "
+            f"learning and count as missing: {listing(seen, 3)}"
+        )
+
+    def translated(self, column: Column) -> Column:
+        if column.vocabulary == self.values:
+            return column
+        return Column("category", _places(column, self.values)[column.values], self.values)
+
+    def entries(self, column: Column, rows: slice) -> Entries:
+        feature = column.values[rows]
+        row = np.flatnonzero(feature >= 0)
+        return row, feature[row], np.ones(len(row), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class WordsRule(Rule):
+    """One feature a word."""
+
+    kind: ClassVar[Kind] = "words"
+    schema: ClassVar[Schema] = {"words": list}
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        text = all(isinstance(word, str) for word in self.words)
+        if not text or len(set(self.words)) < len(self.words):
+            raise InputError(f"the words of {self.name!r} must be distinct and text")
+
+    @classmethod
+    def learn(cls, name: str, column: Column, scale: bool) -> WordsRule:
+        used = np.unique(column.values.indices).tolist()
+        return cls(name, tuple(column.vocabulary[code] for code in used))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={word}" for word in self.words)
+
+    def most_entries(self, column: Column) -> int:
+        return int(column.values.nnz)
+
+    def translated(self, column: Column) -> Column:
+        if column.vocabulary == self.words:
+            return column
+        counts = column.values
+        place = _places(column, self.words)[counts.indices]
+        known = place >= 0
+        indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
+        shape = (counts.shape[0], len(self.words))
+        kept = sp.csr_array((counts.data[known], place[known], indptr), shape=shape)
+        return Column("words", kept, self.words)
+
+    def entries(self, column: Column, rows: slice) -> Entries:
+        block = column.values[rows]
+        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        return row, block.indices, block.data
+
+
+RULES: dict[str, type[Rule]] = {
+    rule.kind: rule for rule in (NumberRule, BooleanRule, CategoryRule, WordsRule)
+}
+
+
+def _places(column: Column, learned: Sequence[Any]) -> np.ndarray:
+    """Where each entry of the column's vocabulary is in the learned one, -1 if not; last: -1."""
+    known = {value: at for at, value in enumerate(learned)}
+    return np.array([*(known.get(value, -1) for value in column.vocabulary), -1], dtype=np.int32)
+
+
+def _mean_and_deviation(values: np.ndarray) -> tuple[float, float]:
+    """Of numbers of any size that a float64 holds; the deviation of equal numbers is 0."""
+    top = float(np.abs(values).max(initial=0.0))
+    if top == 0 or values.min() == values.max():
+        return (float(values[0]) if len(values) else 0.0), 0.0
+    share = values / top  # neither its sum nor its squares can overflow
+    mean = float(share.mean())
+    return mean * top, (_root_mean_square(share - mean) * top)
+
+
+def _root_mean_square(values: np.ndarray) -> float:
+    """Of those that are not zero; 0 where there is none."""
+    known = values[values != 0]
+    if not len(known):
+        return 0.0
+    top = float(np.abs(known).max())
+    return top * math.sqrt(float(np.square(known / top).mean()))

@@ -1,0 +1,6 @@
+"""AnnData in and out: spatial omics.
+
+The modules in import order:
+
+    tissue, conversion, domains, embed
+"""

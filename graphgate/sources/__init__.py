@@ -1,1 +1,0 @@
-"""The outside world -> `Graph`: every way in which a graph can come from a file or a download."""

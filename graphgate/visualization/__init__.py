@@ -1,0 +1,6 @@
+"""Figures, and the interactive page.
+
+The modules in import order:
+
+    node_map, bars, edge_map, loss_curve, page, gallery
+"""
