@@ -1,14 +1,14 @@
-# Every target sets up what it needs; Python >= 3.11 with pip is all that must be there.
+# Every target sets up what it needs; Python >= 3.11 with pip is the only requirement.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
 .PHONY: demo test check format benchmark results figures docs clean
 
-demo: $(VENV)/.run  ## train on carried data; results go to demo/
+demo: $(VENV)/.run  ## train on bundled data; results go to demo/
 	$(BIN)/graphgate demo --out demo
 
-test: $(VENV)/.dev  ## the test suite
+test: $(VENV)/.dev  ## run the test suite
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 check: $(VENV)/.dev  ## format, lint, types
@@ -20,7 +20,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle machine
+benchmark: $(VENV)/.dev  ## renew results/benchmarks; needs an otherwise idle machine
 	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
@@ -30,7 +30,7 @@ benchmark: $(VENV)/.dev  ## renews results/benchmarks; wants an otherwise idle m
 	$(BIN)/python benchmarks/explorer.py --json results/benchmarks/explorer.json
 	$(MAKE) docs
 
-results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where nothing is there
+results: $(VENV)/.dev  ## run what is missing in results/runs; takes hours from scratch
 	$(BIN)/graphgate reproduce transductive
 	$(BIN)/graphgate reproduce inductive
 	$(BIN)/graphgate reproduce formulations
@@ -40,10 +40,10 @@ results: $(VENV)/.dev  ## makes what is missing in results/runs; hours where not
 	$(BIN)/graphgate reproduce links
 	$(MAKE) docs
 
-figures: $(VENV)/.dev  ## redraws the figures of docs/ from results/ and a training on Cora
+figures: $(VENV)/.dev  ## redraw the figures in docs/ from results/ and a model trained on Cora
 	$(BIN)/graphgate figures --dataset cora --out docs/images/figures --formats png
 
-docs: $(VENV)/.dev  ## rewrites the generated tables in README.md and docs/ from results/
+docs: $(VENV)/.dev  ## rewrite the generated tables in README.md and docs/ from results/
 	$(BIN)/python scripts/render_tables.py
 
 $(BIN)/python:
