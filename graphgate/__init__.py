@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphgate.datasets.citation import load_dataset
-    from graphgate.errors import DivergenceError, InputError, InputWarning
+    from graphgate.errors import DivergenceError, InputError, InputWarning, TrainingWarning
     from graphgate.estimators.gate import GATE, Attention
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
@@ -52,6 +52,7 @@ _HOMES = {
     "History": "training.loop",
     "InputError": "errors",
     "InputWarning": "errors",
+    "TrainingWarning": "errors",
     "cluster_domains": "scverse.domains",
     "embed_anndata": "scverse.embed",
     "frames_from_graph": "io.frames",
@@ -79,6 +80,7 @@ __all__ = [
     "History",
     "InputError",
     "InputWarning",
+    "TrainingWarning",
     "cluster_domains",
     "embed_anndata",
     "frames_from_graph",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.pattern import Neighborhoods
+from graphgate.nn.pattern import AttentionPattern
 
 CPU = torch.device("cpu")
 DOUBLE = {"device": CPU, "dtype": torch.float64}
@@ -54,8 +54,8 @@ def graphs(draw: st.DrawFn) -> Graph:
     )
 
 
-def parts_of(graph: Graph) -> tuple[FeatureMatrix, Neighborhoods]:
-    return FeatureMatrix(graph.x, **DOUBLE), Neighborhoods(graph, **DOUBLE)
+def parts_of(graph: Graph) -> tuple[FeatureMatrix, AttentionPattern]:
+    return FeatureMatrix(graph.x, **DOUBLE), AttentionPattern(graph, **DOUBLE)
 
 
 def model_for(graph: Graph, dims: tuple[int, ...], seed: int = 0, **settings) -> GATEModel:

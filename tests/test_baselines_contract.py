@@ -20,8 +20,6 @@ from graphgate.experiments.protocol import SETTINGS, classify, embed, hide
 from graphgate.graph.graph import Graph
 
 # Few epochs are asked for here, and the loss is still falling after them.
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 CLASSIFIERS = {
     *("label-propagation", "planetoid-t", "planetoid-i"),
     *("chebyshev", "monet", "gcn", "stogcn", "gat"),

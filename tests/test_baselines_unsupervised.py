@@ -18,7 +18,7 @@ from graphgate.baselines.raw import RawFeatures
 from graphgate.baselines.vgae import VGAE
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
-from graphgate.nn.pattern import Neighborhoods
+from graphgate.nn.pattern import AttentionPattern
 
 
 def block_graph(seed: int = 0, n: int = 120, f: int = 40) -> Graph:
@@ -114,7 +114,7 @@ def test_the_inputs_of_convolutions(directed):
 def test_sampled_pairs_stand_for_all_pairs():
     """The mean over many samples is the authors' weighted cross entropy over all N² pairs."""
     graph = random_graph(2, n=40)
-    neighbors = Neighborhoods(graph, device=torch.device("cpu"), dtype=torch.float32)
+    neighbors = AttentionPattern(graph, device=torch.device("cpu"), dtype=torch.float32)
     torch.manual_seed(0)
     z = torch.randn(40, 4)
     target = torch.from_numpy((graph.adjacency.toarray() != 0) + np.eye(40)).float()

@@ -514,7 +514,6 @@ PROMISED = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_evaluate_on_cora(run):
     arguments = [
         *("evaluate", "--dataset", "cora", "--runs", "1", "--json", "out.json"),
@@ -541,7 +540,6 @@ def test_evaluate_on_cora(run):
     assert result["command"] == " ".join(["graphgate", *arguments])
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_evaluate_inductively(run, small_data):
     code, out, err = run(
         *("evaluate", "--dataset", "citeseer", "--setting", "inductive", "--preset", "paper"),
@@ -558,7 +556,6 @@ def test_evaluate_inductively(run, small_data):
     assert result["std"] == pytest.approx(np.std(accuracies, ddof=1), abs=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -612,7 +609,6 @@ def test_figures_of_half_a_graph(refused):
     assert "nodes (nodes.csv) but no edges" in refused("figures", "--nodes", "nodes.csv")
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_graph_of_one_s_own_as_figures_and_as_a_page(run):
     code, _, err = run("figures", "edges.csv", "--nodes", "nodes.csv", "--out", "f")
     assert code == 0, err
@@ -709,7 +705,6 @@ def test_a_data_folder_that_is_not_there(refused, monkeypatch):
 # --- demo ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_demo_makes_all_it_promises(run, small_data, two_epochs):
     code, out, err = run("demo", "--out", "made/here", "--runs", "1")
     assert code == 0, err

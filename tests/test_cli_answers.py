@@ -202,7 +202,6 @@ def test_wrong_arguments_of_classify(refused, arguments, words):
 # --- links ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("dims", ["dims=[6, 3]", "dims=6,3"])
 def test_links_of_a_graph_of_one_s_own(run, dims):
     code, out, err = run(

@@ -19,8 +19,6 @@ from graphgate.visualization.gallery import ablation_figures, graph_figures, wri
 from graphgate.visualization.loss_curve import draw_losses
 from graphgate.visualization.node_map import COLORS
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 # 0-1, 1-2, 2-0 and 3 alone; rows add up to 1.
 ATTENTION = sp.csr_array(
     np.array([[0.5, 0.3, 0.2, 0], [0.1, 0.6, 0.3, 0], [0.25, 0.25, 0.5, 0], [0, 0, 0, 1.0]])

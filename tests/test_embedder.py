@@ -14,13 +14,13 @@ from graphs import graphs, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphgate import GATE, Attributes, Encoding, Graph, InputWarning, load_dataset
-from graphgate.errors import DivergenceError, InputError
+from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators.presets import PRESETS
 
 # Most fits here stop long before the loss has settled.
@@ -188,7 +188,7 @@ def test_attention_can_be_switched_off(attention):
 
 def test_the_bare_gate_says_when_it_should_have_gone_on():
     graph = random_graph(13, n=20)
-    with pytest.warns(ConvergenceWarning, match="still falling after 15 epochs"):
+    with pytest.warns(TrainingWarning, match="still falling after 15 epochs"):
         small(learning_rate=0.05).fit(graph)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -17,6 +17,7 @@ from sklearn.metrics import f1_score
 
 from graphgate import GATE, Graph, InputError
 from graphgate.datasets.citation import Dataset
+from graphgate.errors import TrainingWarning
 from graphgate.experiments import evaluate, protocol
 from graphgate.experiments.evaluate import evaluate_method
 from graphgate.experiments.experiment import find_experiment
@@ -27,8 +28,6 @@ from graphgate.experiments.report import HEADS, report_row, with_deviation, writ
 from graphgate.experiments.workers import Layout, best_layout, each, run_all
 from graphgate.tasks.probe import PROBE_FORMS, make_probe, probe_predictions
 from graphgate.training.loop import History
-
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 N = 24
 
@@ -705,7 +704,7 @@ def test_a_run_does_not_advise_more_epochs_than_it_was_set():
         return GATE((4, 3), epochs=2, learning_rate=0.1, random_state=seed, progress=False)
 
     graph = labelled_graph()
-    with pytest.warns(ConvergenceWarning, match="still falling"):
+    with pytest.warns(TrainingWarning, match="still falling"):
         brief_gate(0).fit(graph)
     for setting in ("transductive", "inductive"):
         with warnings.catch_warnings():

@@ -12,7 +12,6 @@ from graphgate.datasets.planetoid import read_planetoid
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "authors_program_cora.json").read_text())
 
 
-@pytest.mark.filterwarnings("ignore:the loss was still falling")
 def test_the_authors_preset_follows_the_authors_program(planetoid):
     """Seed 7 draws the golden weights: the model's order of drawing is the golden file's."""
     expected = GOLDEN["cora"]

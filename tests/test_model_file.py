@@ -22,8 +22,6 @@ from graphgate.estimators.persistence import SavedModel, load_model, save_model
 from graphgate.io import files
 from graphgate.nn.autoencoder import Architecture, GATEModel
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 TRAINING = {
     "preset": "authors",
     "feature_loss": None,

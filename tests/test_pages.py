@@ -104,7 +104,6 @@ def test_the_method_of_the_docs_runs(tmp_path, monkeypatch):
     assert task.run(0).metrics["accuracy"] > 60
 
 
-@pytest.mark.filterwarnings("ignore:the loss was still falling")
 def test_the_graphs_of_the_docs_are_read(tmp_path, monkeypatch, capsys):
     """The tables, the code and what it prints stand on the page."""
     text = (ROOT / "docs/graphs.md").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from torch_geometric.nn import GCNConv, models
 from graphgate.baselines.convolution import convolution_adjacency, convolution_features
 from graphgate.baselines.tensors import check_features, seeded
 from graphgate.graph.graph import Graph
-from graphgate.nn.pattern import Neighborhoods, edge_dot
+from graphgate.nn.pattern import AttentionPattern, edge_dot
 
 
 class _Encoder(nn.Module):
@@ -59,7 +59,7 @@ class GAE:
     model_: models.GAE = field(init=False, repr=False, compare=False)
 
     def fit(self, graph: Graph) -> Self:
-        neighbors = Neighborhoods(graph, device=torch.device("cpu"), dtype=torch.float32)
+        neighbors = AttentionPattern(graph, device=torch.device("cpu"), dtype=torch.float32)
         inputs = self._inputs(graph)
         with seeded(self.random_state):
             model = self._model(graph.n_features)
@@ -80,7 +80,7 @@ class GAE:
         return models.GAE(_Encoder(n_features, self.hidden, self.dimensions))
 
     def _loss(
-        self, model: models.GAE, inputs: tuple[Tensor, Tensor], neighbors: Neighborhoods
+        self, model: models.GAE, inputs: tuple[Tensor, Tensor], neighbors: AttentionPattern
     ) -> Tensor:
         return reconstruction_loss(model.encode(*inputs), neighbors, self.negatives)
 
@@ -93,7 +93,7 @@ class GAE:
             return self.model_.encode(*inputs).numpy()
 
 
-def reconstruction_loss(z: Tensor, neighbors: Neighborhoods, negatives: int) -> Tensor:
+def reconstruction_loss(z: Tensor, neighbors: AttentionPattern, negatives: int) -> Tensor:
     """Half the mean cross entropy of neighbours and half that of random pairs.
 
     Equal, in the mean, to the authors' cross entropy over all pairs with `pos_weight` and `norm`.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, models
 
 from graphgate.baselines.gae import GAE, reconstruction_loss
-from graphgate.nn.pattern import Neighborhoods
+from graphgate.nn.pattern import AttentionPattern
 
 
 class _Encoder(nn.Module):
@@ -36,7 +36,7 @@ class VGAE(GAE):
         return models.VGAE(_Encoder(n_features, self.hidden, self.dimensions))
 
     def _loss(
-        self, model: models.VGAE, inputs: tuple[Tensor, Tensor], neighbors: Neighborhoods
+        self, model: models.VGAE, inputs: tuple[Tensor, Tensor], neighbors: AttentionPattern
     ) -> Tensor:
         z = model.encode(*inputs)
         return reconstruction_loss(z, neighbors, self.negatives) + model.kl_loss() / len(z)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from graphgate.errors import InputWarning, TrainingWarning
+
 if TYPE_CHECKING:
     from graphgate.graph.graph import Graph
 
@@ -42,5 +44,5 @@ def notes() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        if type(warning.message).__name__ in ("ConvergenceWarning", "InputWarning"):
+        if issubclass(warning.category, (InputWarning, TrainingWarning)):
             typer.echo(f"note: {warning.message}", err=True)

@@ -13,20 +13,19 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphgate.errors import DivergenceError, InputError, listing
+from graphgate.errors import DivergenceError, InputError, TrainingWarning, listing
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.persistence import SavedModel, load_model, save_model
 from graphgate.estimators.presets import find_preset
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
-from graphgate.nn.autoencoder import Architecture, Encoded, GATEModel
+from graphgate.nn.autoencoder import Architecture, EncoderOutput, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
-from graphgate.nn.pattern import Neighborhoods
+from graphgate.nn.pattern import AttentionPattern
 from graphgate.preprocessing.structural import ROLES
 from graphgate.training.loop import Checkpoint, Schedule, train
 from graphgate.training.objective import training_objective
@@ -184,7 +183,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             warnings.warn(
                 f"the loss was still falling after {len(history)} epochs; "
                 "more epochs, or a larger learning_rate, may give a better embedding",
-                ConvergenceWarning,
+                TrainingWarning,
                 stacklevel=2,
             )
         return self
@@ -217,7 +216,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """X̂, the features as the decoder gives them back, (N, F), dense."""
         graph = self._graph(X, adjacency, reset=False)
         with torch.no_grad():
-            pattern = Neighborhoods(graph, **self._where())
+            pattern = AttentionPattern(graph, **self._where())
             return self.model_.decode(self._encode(graph), pattern).x.cpu().numpy()
 
     def _graph(self, X: Any, adjacency: Any, *, reset: bool) -> Graph:
@@ -324,10 +323,10 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return {"device": weight.device, "dtype": weight.dtype}
 
     @torch.no_grad()
-    def _encode(self, graph: Graph) -> Encoded:
+    def _encode(self, graph: Graph) -> EncoderOutput:
         """X is not made dense by rule here: one product with it does not pay for that."""
         x = FeatureMatrix(graph.x, **self._where())
-        pattern = Neighborhoods(graph, **self._where())
+        pattern = AttentionPattern(graph, **self._where())
         encoding = self._encoder.encode(x, pattern, by_blocks=True)
         if not torch.isfinite(encoding.h).all():
             raise DivergenceError(
@@ -337,8 +336,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return encoding
 
     @torch.no_grad()
-    def _attention(self, encoding: Encoded, graph: Graph) -> Attention:
-        pattern = Neighborhoods(graph, **self._where())
+    def _attention(self, encoding: EncoderOutput, graph: Graph) -> Attention:
+        pattern = AttentionPattern(graph, **self._where())
         encoder = tuple(pattern.to_scipy(alpha) for alpha in encoding.attention)
         if not self.model_.architecture.has_own_decoder_attention:
             return Attention(encoder, encoder)

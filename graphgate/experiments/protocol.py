@@ -16,10 +16,9 @@ from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, TrainingWarning
 from graphgate.experiments.measure import measured
 from graphgate.experiments.scores import SCORES, Published
 from graphgate.graph.graph import Graph
@@ -236,7 +235,7 @@ def _as_many_epochs_as_set() -> Iterator[None]:
     Other warnings, also that a probe has not converged, are still shown.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the loss was still falling", ConvergenceWarning)
+        warnings.simplefilter("ignore", TrainingWarning)
         yield
 
 

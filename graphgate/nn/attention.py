@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphgate.nn.pattern import Neighborhoods, segment_softmax
+from graphgate.nn.pattern import AttentionPattern, segment_softmax
 
 AttentionKind = Literal["softmax", "uniform", "ones"]
 ATTENTION_KINDS: tuple[str, ...] = get_args(AttentionKind)
@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def coefficients(pattern: Neighborhoods, center: Tensor, neighbor: Tensor) -> Tensor:
+def coefficients(pattern: AttentionPattern, center: Tensor, neighbor: Tensor) -> Tensor:
     """α, (E,), from the scores v_s·m_i of centres and v_r·m_j of neighbours, (N,) each.
 
     e_ij = Sigmoid(A_ji (v_s·m_i + v_r·m_j)), α_ij = exp(e_ij) / Σ_l exp(e_il).
@@ -44,7 +44,7 @@ def coefficients(pattern: Neighborhoods, center: Tensor, neighbor: Tensor) -> Te
     return segment_softmax(pattern, torch.sigmoid(logit))
 
 
-def constant_coefficients(pattern: Neighborhoods, kind: str, dtype: torch.dtype) -> Tensor:
+def constant_coefficients(pattern: AttentionPattern, kind: str, dtype: torch.dtype) -> Tensor:
     """The variant without attention: α_ij = 1/|N_i| ("uniform"), or 1 ("ones")."""
     # PAPER: "we assign the same importance to each neighbor" leaves open which of the two.
     if kind == "ones":

@@ -22,7 +22,7 @@ from graphgate.nn.attention import (
     constant_coefficients,
 )
 from graphgate.nn.features import FeatureMatrix, product_by_blocks
-from graphgate.nn.pattern import Neighborhoods, attention_product
+from graphgate.nn.pattern import AttentionPattern, attention_product
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class Architecture:
         return self.attention == "softmax" and not self.shared_attention
 
 
-class Encoded(NamedTuple):
+class EncoderOutput(NamedTuple):
     """`h` (N, D) and the attention of each encoder layer, (E,) each, first layer first."""
 
     h: Tensor
     attention: list[Tensor]
 
 
-class Decoding(NamedTuple):
+class DecoderOutput(NamedTuple):
     """`x` (N, F) and the attention of each decoder layer, (E,) each, layer 1 first."""
 
     x: Tensor
@@ -141,8 +141,8 @@ class GATEModel(nn.Module):
         return list(self.decoder_weight)
 
     def encode(
-        self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
-    ) -> Encoded:
+        self, x: FeatureMatrix, pattern: AttentionPattern, *, by_blocks: bool = False
+    ) -> EncoderOutput:
         """h(k)_i = Σ_j α(k)_ij σ(W(k) h(k-1)_j); `by_blocks` as in `product_by_blocks`."""
         activation = ACTIVATIONS[self.architecture.activation]
         product = product_by_blocks if by_blocks else torch.matmul
@@ -156,13 +156,13 @@ class GATEModel(nn.Module):
             m = activation(m)  # (N, d(k))
             attention.append(self._encoder_attention(k, m, pattern, product))
             h = attention_product(pattern, attention[k], m)  # (N, d(k))
-        return Encoded(h, attention)
+        return EncoderOutput(h, attention)
 
     def _encoder_attention(
         self,
         k: int,
         m: Tensor,
-        pattern: Neighborhoods,
+        pattern: AttentionPattern,
         product: Callable[[Tensor, Tensor], Tensor],
     ) -> Tensor:
         if self.architecture.attention != "softmax":
@@ -170,7 +170,7 @@ class GATEModel(nn.Module):
         vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
         return coefficients(pattern, *product(m, vectors).unbind(1))
 
-    def decode(self, encoding: Encoded, pattern: Neighborhoods) -> Decoding:
+    def decode(self, encoding: EncoderOutput, pattern: AttentionPattern) -> DecoderOutput:
         """ĥ(k-1)_i = Σ_j α̂(k)_ij σ(Ŵ(k) ĥ(k)_j), from ĥ(L) = h down to x̂ = ĥ(0)."""
         activation = ACTIVATIONS[self.architecture.activation]
         attention = list(encoding.attention)
@@ -183,4 +183,4 @@ class GATEModel(nn.Module):
                     pattern, m @ self.decoder_center[k], m @ self.decoder_neighbor[k]
                 )
             h = attention_product(pattern, attention[k], m)  # (N, d(k-1))
-        return Decoding(h, attention)
+        return DecoderOutput(h, attention)

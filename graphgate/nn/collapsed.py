@@ -21,10 +21,10 @@ import torch
 from torch import Tensor
 
 from graphgate.nn.attention import coefficients, constant_coefficients
-from graphgate.nn.autoencoder import Architecture, Encoded, GATEModel
+from graphgate.nn.autoencoder import Architecture, EncoderOutput, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss, LossParts
-from graphgate.nn.pattern import Neighborhoods, attention_product
+from graphgate.nn.pattern import AttentionPattern, attention_product
 
 
 def chain(matrices: list[Tensor]) -> Tensor:
@@ -43,7 +43,7 @@ def score_vectors(model: GATEModel) -> Tensor | None:
 
 
 def attention_layers(
-    architecture: Architecture, pattern: Neighborhoods, scores: Tensor | None, dtype: torch.dtype
+    architecture: Architecture, pattern: AttentionPattern, scores: Tensor | None, dtype: torch.dtype
 ) -> list[Tensor]:
     """α of every encoder layer from X times the score vectors, (N, 2L)."""
     if scores is None:
@@ -66,8 +66,8 @@ class FoldedEncoder(NamedTuple):
     vectors: Tensor | None
 
     def encode(
-        self, x: FeatureMatrix, pattern: Neighborhoods, *, by_blocks: bool = False
-    ) -> Encoded:
+        self, x: FeatureMatrix, pattern: AttentionPattern, *, by_blocks: bool = False
+    ) -> EncoderOutput:
         """The same encoding as `GATEModel.encode`, to rounding."""
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
@@ -75,7 +75,7 @@ class FoldedEncoder(NamedTuple):
         h = times(self.b)  # (N, D)
         for alpha in attention:
             h = attention_product(pattern, alpha, h)
-        return Encoded(h, attention)
+        return EncoderOutput(h, attention)
 
 
 def fold(model: GATEModel) -> FoldedEncoder:
@@ -84,7 +84,9 @@ def fold(model: GATEModel) -> FoldedEncoder:
     )
 
 
-def loss_parts(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss) -> LossParts:
+def loss_parts(
+    model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
+) -> LossParts:
     """The same loss as the plain path, to rounding."""
     encoding = fold(model).encode(x, pattern)
     zero = torch.zeros((), dtype=torch.float64, device=x.device)
@@ -101,7 +103,9 @@ def loss_parts(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss:
     return loss.total(loss.feature_from_squares(squares, resolution), structure)
 
 
-def _through_decoder(model: GATEModel, encoding: Encoded, pattern: Neighborhoods) -> Tensor:
+def _through_decoder(
+    model: GATEModel, encoding: EncoderOutput, pattern: AttentionPattern
+) -> Tensor:
     """Q = Ĉ(1)…Ĉ(L) H, with own decoder attention where the model has it."""
     q = encoding.h
     if not model.architecture.has_own_decoder_attention:

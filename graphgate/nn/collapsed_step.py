@@ -23,7 +23,7 @@ from graphgate.nn.attention import constant_coefficients
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
-from graphgate.nn.pattern import Neighborhoods, dot_on
+from graphgate.nn.pattern import AttentionPattern, dot_on
 
 
 def applies_to(architecture: Architecture) -> bool:
@@ -42,7 +42,7 @@ class CollapsedStep:
     """
 
     def __init__(
-        self, model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss
+        self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
     ) -> None:
         self.model, self.x, self.pattern, self.loss = model, x, pattern, loss
         n, f = x.shape
@@ -194,7 +194,7 @@ class _Scores:
     `columns[k]` holds X W(1)…W(j) v for layers j > k, pushed through C(1) … C(k): (N, 2(L-k)).
     """
 
-    def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods) -> None:
+    def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern) -> None:
         self.model, self.x, self.pattern = model, x, pattern
         self.n_layers = model.n_layers
         if model.architecture.attention != "softmax":

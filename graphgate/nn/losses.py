@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphgate.errors import InputError
-from graphgate.nn.pattern import Neighborhoods, edge_dot
+from graphgate.nn.pattern import AttentionPattern, edge_dot
 
 FeatureLossForm = Literal["rows", "frobenius"]
 FEATURE_LOSS_FORMS: tuple[str, ...] = get_args(FeatureLossForm)
@@ -72,7 +72,7 @@ class Loss:
         positive = squares > resolution
         return torch.where(positive, torch.where(positive, squares, 1.0).sqrt(), 0.0).sum()
 
-    def structure(self, h: Tensor, pattern: Neighborhoods) -> Tensor:
+    def structure(self, h: Tensor, pattern: AttentionPattern) -> Tensor:
         """Eq. 8: −Σ_i Σ_{j ∈ N_i} log σ(h_i·h_j), over both directions and the self-loops."""
         # PAPER: the combined loss (eq. 9) leaves out the sum over i in its second term.
         return functional.softplus(-edge_dot(pattern, h)).sum()

@@ -43,7 +43,7 @@ def index_tensor(array: np.ndarray, device: torch.device) -> Tensor:
     return shared_tensor(array.astype(kind, copy=False), device)
 
 
-class Neighborhoods:
+class AttentionPattern:
     """The pattern of attention: row i lists N_i, all that node i attends over, itself included.
 
     An edge j -> i makes i attend over j. The pattern and its transpose are kept as CSR;
@@ -127,7 +127,7 @@ class _AttentionProduct(torch.autograd.Function):
     """C m, where C has the given values on the pattern."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, m: Tensor, pattern: Neighborhoods) -> Tensor:
+    def forward(ctx: Any, values: Tensor, m: Tensor, pattern: AttentionPattern) -> Tensor:
         ctx.save_for_backward(values, m)
         ctx.pattern = pattern
         return pattern.matrix(values) @ m
@@ -135,7 +135,7 @@ class _AttentionProduct(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         values, m = ctx.saved_tensors
-        pattern: Neighborhoods = ctx.pattern
+        pattern: AttentionPattern = ctx.pattern
         grad = grad.contiguous()
         to_values, to_m, _ = ctx.needs_input_grad
         return (
@@ -149,7 +149,7 @@ class _EdgeDot(torch.autograd.Function):
     """h_i · h_j for every pair of the pattern."""
 
     @staticmethod
-    def forward(ctx: Any, h: Tensor, pattern: Neighborhoods) -> Tensor:
+    def forward(ctx: Any, h: Tensor, pattern: AttentionPattern) -> Tensor:
         ctx.save_for_backward(h)
         ctx.pattern = pattern
         return dot_on(pattern, h, h)
@@ -157,27 +157,27 @@ class _EdgeDot(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (h,) = ctx.saved_tensors
-        pattern: Neighborhoods = ctx.pattern
+        pattern: AttentionPattern = ctx.pattern
         return pattern.matrix(grad) @ h + pattern.transposed(grad) @ h, None
 
 
-def dot_on(pattern: Neighborhoods, a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
+def dot_on(pattern: AttentionPattern, a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
     """a_i · b_j for every pair of the pattern, (E,), added to `onto`; no gradient."""
     start = pattern.matrix(a.new_zeros(len(pattern)) if onto is None else onto)
     return torch.sparse.sampled_addmm(start, a, b.T).values()
 
 
-def attention_product(pattern: Neighborhoods, values: Tensor, m: Tensor) -> Tensor:
+def attention_product(pattern: AttentionPattern, values: Tensor, m: Tensor) -> Tensor:
     """C m, (N, D): row i is the sum of values_ij m_j over N_i."""
     return _AttentionProduct.apply(values, m, pattern)
 
 
-def edge_dot(pattern: Neighborhoods, h: Tensor) -> Tensor:
+def edge_dot(pattern: AttentionPattern, h: Tensor) -> Tensor:
     """h_i · h_j for every pair of the pattern, (E,)."""
     return _EdgeDot.apply(h, pattern)
 
 
-def segment_softmax(pattern: Neighborhoods, scores: Tensor) -> Tensor:
+def segment_softmax(pattern: AttentionPattern, scores: Tensor) -> Tensor:
     """Softmax of (E,) scores within each row. The scores are sigmoids, so exp cannot overflow."""
     raised = torch.exp(scores)
     return raised / pattern.row_sums(raised).index_select(0, pattern.centers)

@@ -12,7 +12,7 @@ from graphgate.nn import collapsed_step as step
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss, LossParts
-from graphgate.nn.pattern import Neighborhoods
+from graphgate.nn.pattern import AttentionPattern
 
 ORDERED_ABOVE = 8192  # nodes; what is smaller is in the caches whatever its order
 
@@ -20,7 +20,7 @@ Objective = Callable[[], Mapping[str, float]]
 
 
 def plain_loss_parts(
-    model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss
+    model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
 ) -> LossParts:
     """The loss as the paper writes it, with every hidden matrix and the reconstruction."""
     encoding = model.encode(x, pattern)
@@ -32,7 +32,7 @@ def plain_loss_parts(
     return loss.total(loss.feature_from_reconstruction(x.dense(), reconstruction), structure)
 
 
-def prefers_collapsed(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods) -> bool:
+def prefers_collapsed(model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern) -> bool:
     """Whether the collapsed form applies and takes less work."""
     if model.architecture.activation != "identity":
         return False
@@ -41,7 +41,7 @@ def prefers_collapsed(model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods
 
 
 def make_objective(
-    model: GATEModel, x: FeatureMatrix, pattern: Neighborhoods, loss: Loss
+    model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
 ) -> Objective:
     """A function that leaves the gradients in `parameter.grad` and returns the loss parts."""
     if prefers_collapsed(model, x, pattern) and step.applies_to(model.architecture):
@@ -67,5 +67,5 @@ def training_objective(model: GATEModel, graph: Graph, loss: Loss) -> Objective:
         graph = graph.by_locality()
     weight = model.encoder_weight[0]
     x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype, densify=True)
-    pattern = Neighborhoods(graph, device=weight.device, dtype=weight.dtype)
+    pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype)
     return make_objective(model, x, pattern, loss)
