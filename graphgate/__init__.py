@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphgate.estimators.gate import GATE, Attention
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
-    from graphgate.io.embeddings import read_embedding, write_embedding
+    from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
     from graphgate.io.frames import frames_from_graph
     from graphgate.io.graph_tables import graph_from_frames, read_graph
     from graphgate.io.networkx import graph_from_networkx, to_networkx
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from graphgate.scverse.conversion import graph_from_anndata, to_anndata
     from graphgate.scverse.domains import cluster_domains
     from graphgate.scverse.embed import embed_anndata, transform_anndata
+    from graphgate.tasks.classification import classify
+    from graphgate.tasks.clustering import cluster
+    from graphgate.tasks.links import evaluate_links
+    from graphgate.tasks.neighbors import similar
     from graphgate.training.loop import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
@@ -47,14 +51,18 @@ _HOMES = {
     "Attention": "estimators.gate",
     "Attributes": "graph.attributes",
     "DivergenceError": "errors",
+    "Embedding": "io.embeddings",
     "Encoding": "preprocessing.attribute_encoder",
     "Graph": "graph.graph",
     "History": "training.loop",
     "InputError": "errors",
     "InputWarning": "errors",
     "TrainingWarning": "errors",
+    "classify": "tasks.classification",
+    "cluster": "tasks.clustering",
     "cluster_domains": "scverse.domains",
     "embed_anndata": "scverse.embed",
+    "evaluate_links": "tasks.links",
     "frames_from_graph": "io.frames",
     "graph_from_anndata": "scverse.conversion",
     "graph_from_frames": "io.graph_tables",
@@ -63,6 +71,7 @@ _HOMES = {
     "load_dataset": "datasets.citation",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_tables",
+    "similar": "tasks.neighbors",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
@@ -75,14 +84,18 @@ __all__ = [
     "Attention",
     "Attributes",
     "DivergenceError",
+    "Embedding",
     "Encoding",
     "Graph",
     "History",
     "InputError",
     "InputWarning",
     "TrainingWarning",
+    "classify",
+    "cluster",
     "cluster_domains",
     "embed_anndata",
+    "evaluate_links",
     "frames_from_graph",
     "graph_from_anndata",
     "graph_from_frames",
@@ -91,6 +104,7 @@ __all__ = [
     "load_dataset",
     "read_embedding",
     "read_graph",
+    "similar",
     "to_anndata",
     "to_networkx",
     "to_pyg",

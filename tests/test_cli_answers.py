@@ -148,7 +148,7 @@ def test_clusters_without_labels(run, refused):
     ("arguments", "words"),
     [
         (["z.parquet", "--method", "spectral"], "unknown method 'spectral'"),
-        (["z.parquet", "--clusters", "31"], "different vectors (30)"),
+        (["z.parquet", "--clusters", "31"], "the 30 nodes have only 30 distinct vectors"),
         (["z.parquet", "--nodes", "edges.csv"], "has no column 'id'"),
         (["z.parquet", "--out", "c.npz"], "must end in .parquet or .csv"),
         (["z.parquet", "--json", "c.txt"], "must end in .json"),
@@ -191,7 +191,7 @@ def test_labels_from_a_table_with_columns_of_other_names(run, refused):
     ("arguments", "words"),
     [
         (["bare.vec"], "bare.vec has no labels to learn from"),
-        (["z.parquet", "--folds", "10"], "ask for 2 to"),
+        (["z.parquet", "--folds", "10"], "use 2 to"),
         (["z.parquet", "--probe", "svm"], "unknown probe 'svm'"),
     ],
 )
@@ -210,7 +210,7 @@ def test_links_of_a_graph_of_one_s_own(run, dims):
     )
     assert code == 0, err
     graph = read_graph("edges.csv", "nodes.csv")
-    split = split_links(graph, seed=3)
+    split = split_links(graph, random_state=3)
     z = GATE((6, 3), epochs=4, random_state=3).fit(split.graph).embedding_
     test = link_quality(z, split.test_edges, split.test_non_edges)
     told = json.loads(Path("l.json").read_text())
@@ -225,7 +225,7 @@ def test_links_of_a_graph_of_one_s_own(run, dims):
         (["--nodes", "nodes.csv"], "nodes (nodes.csv) but no edges"),
         (["--dataset", "ogbn"], "there is no dataset 'ogbn'"),
         (["edges.csv", "--dataset", "cora"], "give either EDGES or --dataset NAME"),
-        (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "that of the test above 0"),
+        (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "test_size must be above 0"),
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"], "GCN classifies and gives no"),
         (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be made"),

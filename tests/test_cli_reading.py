@@ -46,7 +46,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def vectors(path: str) -> np.ndarray:
-    return read_embedding(path).embedding
+    return read_embedding(path).vectors
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_from_tables_to_vectors_and_a_page_by_one_command(run, edges, nodes):
     found = read_embedding("z.parquet")
     assert found.ids.tolist() == PEOPLE.who.tolist()
     assert found.labels == PEOPLE.team.tolist()
-    assert found.embedding.shape == (12, 3)
+    assert found.vectors.shape == (12, 3)
     assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
     assert "page.html" in out
 

@@ -26,7 +26,7 @@ from graphgate.experiments.methods import METHODS, find_method
 from graphgate.experiments.protocol import Evaluation, Run, Task, classify, embed, hide
 from graphgate.experiments.report import HEADS, report_row, with_deviation, write_json
 from graphgate.experiments.workers import Layout, best_layout, each, run_all
-from graphgate.tasks.probe import PROBE_FORMS, make_probe, probe_predictions
+from graphgate.tasks.classification import PROBES, make_probe, probe_predictions
 from graphgate.training.loop import History
 
 N = 24
@@ -177,7 +177,7 @@ def test_a_test_node_without_a_label():
 @pytest.mark.parametrize("wrong", [np.ones((59, 4)), np.full((60, 4), np.nan)], ids=["few", "nan"])
 def test_vectors_that_cannot_be_probed(wrong):
     _, labels, train, _ = probe_data()
-    with pytest.raises(InputError, match=r"the method gave vectors of shape \("):
+    with pytest.raises(InputError, match="the method returned"):
         probe_predictions(wrong, labels, train)
 
 
@@ -320,7 +320,9 @@ def test_each_run_is_a_training_and_a_probe(setting):
     assert [run.seed for run in runs] == [4, 7]
     for run in runs:
         vectors = embed(small_gate(run.seed), graph, setting, ("test",))
-        predicted = probe_predictions(vectors, graph.labels, graph.splits["train"], seed=run.seed)
+        predicted = probe_predictions(
+            vectors, graph.labels, graph.splits["train"], random_state=run.seed
+        )
         test, val = graph.splits["test"], graph.splits["val"]
         scores = by_hand(graph.labels[test], predicted[test])
         assert (run.metrics["accuracy"], run.metrics["macro_f1"]) == pytest.approx(scores, abs=1e-4)
@@ -607,7 +609,7 @@ def test_seeds_follow_the_first(dataset):
 )
 def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monkeypatch):
     asked = []
-    other = next(form for form in PROBE_FORMS if form != probe)
+    other = next(form for form in PROBES if form != probe)
 
     def note(task, seeds, layout, *, show_progress):
         asked.append((task.probe, task.unseen))

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphgate import Attention, Attributes, Graph, InputError, InputWarning
-from graphgate.tasks.clustering import cluster_nodes
+from graphgate.tasks.clustering import cluster_vectors
 from graphgate.visualization.page import content as contents
 from graphgate.visualization.page import html as pages
 from graphgate.visualization.page.columns import column
@@ -197,7 +197,7 @@ def test_the_clusters_of_a_page_are_those_of_the_command():
     graph = ring(40)
     content = from_embedding(graph, z, random_attention(graph), points=np.zeros((40, 2)))
     (shown,) = [each for each in content.columns if each.name == "cluster"]
-    np.testing.assert_array_equal(shown.values, cluster_nodes(z, 8))
+    np.testing.assert_array_equal(shown.values, cluster_vectors(z, 8))
 
 
 @pytest.mark.parametrize(

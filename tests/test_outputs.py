@@ -174,14 +174,14 @@ def test_every_format_gives_back_what_was_written(tmp_path, data):
         assert found.ids.tolist() == (list(range(n)) if ending == ".npy" else ids)
         assert found.labels == (labels if holds else None)
         with np.errstate(over="ignore"):
-            equal = np.array_equal(found.embedding, z)
+            equal = np.array_equal(found.vectors, z)
             # 0.1 as text may have been 0.1 in either precision.
-            equal |= np.array_equal(found.embedding, z.astype(np.float32))
+            equal |= np.array_equal(found.vectors, z.astype(np.float32))
         assert equal
         if ending in (".parquet", ".npz", ".npy"):
-            assert found.embedding.tobytes() == z.tobytes()
+            assert found.vectors.tobytes() == z.tobytes()
         if dtype == np.float32:
-            assert found.embedding.dtype == dtype
+            assert found.vectors.dtype == dtype
 
 
 def test_gensim_reads_the_text(tmp_path):

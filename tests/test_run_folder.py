@@ -46,7 +46,7 @@ def test_the_folder_holds_the_run(made, folder):
     gate = GATE((4, 2), epochs=5, learning_rate=0.01, random_state=3)
     gate.fit(read_graph("edges.csv", "nodes.csv"))
     found = read_embedding(made / "embedding.parquet")
-    assert found.embedding.tobytes() == gate.embedding_.tobytes()
+    assert found.vectors.tobytes() == gate.embedding_.tobytes()
     assert found.labels == ["x", "y", None, "x", "y"]
     again = GATE.load(made / "model.safetensors").transform(read_graph("edges.csv", "nodes.csv"))
     assert again.tobytes() == gate.embedding_.tobytes()
@@ -87,8 +87,8 @@ def test_the_same_again(run, made):
     assert "edges: edges.csv is the same as the run's\n" in out
     assert "nodes: nodes.csv is the same as the run's\n" in out
     assert out.endswith("embedding: the same bytes as the run's\n")
-    before = read_embedding(made / "embedding.parquet").embedding
-    assert read_embedding("z.npz").embedding.tobytes() == before.tobytes()
+    before = read_embedding(made / "embedding.parquet").vectors
+    assert read_embedding("z.npz").vectors.tobytes() == before.tobytes()
 
 
 def test_another_input_is_told(run, made):
@@ -229,4 +229,4 @@ def test_the_numbers_are_the_same_in_another_process(made, folder):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("embedding: the same bytes as the run's\n")
-    assert np.isfinite(read_embedding("r/embedding.parquet").embedding).all()
+    assert np.isfinite(read_embedding("r/embedding.parquet").vectors).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,10 +18,9 @@ from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.io.embeddings import Embedded
-    from graphgate.tasks.labels import Labelled
+    from graphgate.io.embeddings import Embedding
 
-Embedding = Annotated[
+EmbeddingFile = Annotated[
     Path, typer.Argument(help="An embedding: .parquet, .csv, .npz, .npy, .txt, .vec or .w2v.")
 ]
 Labels = Annotated[
@@ -36,7 +36,7 @@ LabelColumn = Annotated[str, typer.Option(help="Column of a node's label in that
     epilog="Example: graphgate similar embedding.parquet --node 12 --node 40 --top 10",
 )
 def similar(
-    embedding: Embedding,
+    embedding: EmbeddingFile,
     node: Annotated[
         list[str] | None, typer.Option(help="Id of a node, repeatable; all nodes if none.")
     ] = None,
@@ -50,37 +50,33 @@ def similar(
     if not node and out is None:
         raise InputError("the nearest of all nodes are many: say where they go, --out FILE")
     from graphgate.io.embeddings import read_embedding
+    from graphgate.tasks import neighbors
 
-    found = read_embedding(embedding)
-    import numpy as np
-
-    rows = np.arange(len(found.ids)) if not node else _rows(found, node)
-    from graphgate.tasks.neighbors import nearest
-
-    blocks = list(nearest(found.embedding, rows, top))
-    near = np.concatenate([block[1] for block in blocks])
-    cosine = np.concatenate([block[2] for block in blocks])
+    given = read_embedding(embedding)
+    nodes = None if not node else _named(given, node)
+    found = neighbors.similar(given, nodes, n_neighbors=top)
     if out is None:
         table = [
-            [str(found.ids[row]), str(rank), str(found.ids[other]), f"{value:.4f}"]
-            for row, others, values in zip(rows, near, cosine, strict=True)
+            [str(name), str(rank), str(other), f"{value:.4f}"]
+            for name, others, values in zip(*found, strict=True)
             for rank, (other, value) in enumerate(zip(others, values, strict=True), start=1)
         ]
         print_table(["node", "rank", "similar", "cosine"], table)
         return
+    import numpy as np
     import pyarrow as pa
 
     from graphgate.io.table_writer import column, write_table
 
-    names, each = column(found.ids, "node id"), near.shape[1]
+    n, k = found.neighbors.shape
     columns = {
-        "node_id": names.take(pa.array(np.repeat(rows, each))),
-        "rank": pa.array(np.tile(np.arange(1, each + 1), len(rows))),
-        "similar_id": names.take(pa.array(near.ravel())),
-        "cosine": pa.array(cosine.ravel()),
+        "node_id": column(np.repeat(found.ids, k), "node id"),
+        "rank": pa.array(np.tile(np.arange(1, k + 1), n)),
+        "similar_id": column(found.neighbors.ravel(), "node id"),
+        "cosine": pa.array(found.cosines.ravel()),
     }
     write_table(out, pa.table(columns))
-    typer.echo(f"wrote the {each} nearest of {len(rows):,} nodes to {out}")
+    typer.echo(f"wrote the {k} nearest of {n:,} nodes to {out}")
 
 
 @app.command(
@@ -88,7 +84,7 @@ def similar(
     epilog="Example: graphgate cluster embedding.parquet --clusters 7 --out clusters.csv",
 )
 def cluster(
-    embedding: Embedding,
+    embedding: EmbeddingFile,
     clusters: Annotated[
         int | None, typer.Option(min=1, help="How many; default: as many as classes.")
     ] = None,
@@ -109,42 +105,34 @@ def cluster(
     """
     _check_places(out, json, embedding, nodes)
     from graphgate.io.embeddings import read_embedding
+    from graphgate.tasks import clustering
 
-    found = read_embedding(embedding)
-    from graphgate.tasks.clustering import cluster_nodes
-    from graphgate.tasks.clusters import agreement
-    from graphgate.tasks.labels import labels_of
-
-    labels = labels_of(found, nodes, id=id, label=label)
-    if clusters is None:
-        if labels is None:
-            raise InputError(
-                f"{nodes or embedding} has no labels, so say how many clusters there are: "
-                "--clusters K"
-            )
-        clusters = len(labels.classes)
-    import numpy as np
-
+    given = read_embedding(embedding)
+    labels = _labels(given, nodes, id, label)
+    if clusters is None and labels is None:
+        raise InputError(
+            f"{nodes or embedding} has no labels, so say how many clusters there are: --clusters K"
+        )
     with notes():
-        codes = cluster_nodes(found.embedding, clusters, method=method, seed=seed)
-    sizes = np.bincount(codes)
-    rows = [[str(number), f"{size:,}"] for number, size in enumerate(sizes, start=1)]
+        found = clustering.cluster(given, clusters, method=method, labels=labels, random_state=seed)
+    rows = [[str(number), f"{size:,}"] for number, size in enumerate(found.sizes, start=1)]
     if labels is not None:
         for number, row in enumerate(rows):
-            row.append(_most_frequent(labels, codes == number))
+            row.append(_most_frequent(labels, found.clusters == number))
     print_table(["cluster", "nodes", "most frequent labels"][: len(rows[0])], rows)
-    scores = None if labels is None else agreement(labels.codes, codes)
-    if scores is not None:
-        print_table(["NMI", "ARI", "accuracy"], [[f"{value:.1f}" for value in scores.values()]])
+    if found.agreement is not None:
+        values = [f"{value:.1f}" for value in found.agreement.values()]
+        print_table(["NMI", "ARI", "accuracy"], [values])
     if out is not None:
         import pyarrow as pa
 
         from graphgate.io.table_writer import column, write_table
 
-        ids = column(found.ids, "node id")
-        write_table(out, pa.table({"node_id": ids, "cluster": pa.array(codes + 1)}))
-        typer.echo(f"wrote the clusters of {len(codes):,} nodes to {out}")
-    _write_json(json, {"method": method, "seed": seed, "sizes": sizes.tolist(), "scores": scores})
+        ids = column(given.ids, "node id")
+        write_table(out, pa.table({"node_id": ids, "cluster": pa.array(found.clusters + 1)}))
+        typer.echo(f"wrote the clusters of {len(given.ids):,} nodes to {out}")
+    content = {"method": method, "seed": seed, "sizes": found.sizes.tolist()}
+    _write_json(json, content | {"scores": found.agreement})
 
 
 @app.command(
@@ -152,7 +140,7 @@ def cluster(
     epilog="Example: graphgate classify embedding.parquet --nodes nodes.csv --out predicted.csv",
 )
 def classify(
-    embedding: Embedding,
+    embedding: EmbeddingFile,
     nodes: Labels = None,
     id: IdColumn = "id",
     label: LabelColumn = "label",
@@ -171,24 +159,22 @@ def classify(
     """
     _check_places(out, json, embedding, nodes)
     from graphgate.io.embeddings import read_embedding
+    from graphgate.tasks import classification
 
-    found = read_embedding(embedding)
-    from graphgate.tasks.classes import cross_validate, predict_unlabelled
-    from graphgate.tasks.labels import labels_of
-
-    labels = labels_of(found, nodes, id=id, label=label)
+    given = read_embedding(embedding)
+    labels = _labels(given, nodes, id, label)
     if labels is None:
         raise InputError(
             f"{nodes or embedding} has no labels to learn from; give a table with id and label: "
             "--nodes FILE"
         )
     with notes():
-        scores = cross_validate(found.embedding, labels.codes, folds=folds, form=probe, seed=seed)
-        told = predict_unlabelled(found.embedding, labels.codes, form=probe, seed=seed)
-    known = int((labels.codes >= 0).sum())
-    cells = [f"{mean(values):.1f} ± {stdev(values):.1f}" for values in scores]
+        found = classification.classify(given, labels, probe=probe, cv=folds, random_state=seed)
+    unknown, classes = len(found.ids), found.classes
+    cells = [f"{mean(each):.1f} ± {stdev(each):.1f}" for each in (found.accuracy, found.macro_f1)]
     heads = ["labelled", "unlabelled", "classes", "folds", "accuracy", "macro F1"]
-    counts = [f"{known:,}", f"{len(told.rows):,}", str(len(labels.classes)), str(folds)]
+    known = len(given.ids) - unknown
+    counts = [f"{known:,}", f"{unknown:,}", str(len(classes)), str(folds)]
     print_table(heads, [[*counts, *cells]])
     if out is not None:
         import pyarrow as pa
@@ -196,14 +182,15 @@ def classify(
         from graphgate.io.table_writer import column, label_column, write_table
 
         columns: dict[str, Any] = {
-            "node_id": column(found.ids[told.rows], "node id"),
-            "label": label_column([labels.classes[code] for code in told.codes.tolist()]),
+            "node_id": column(found.ids, "node id"),
+            "label": label_column(found.predictions),
         }
-        for at, name in enumerate(labels.classes):
-            columns[f"probability_{name}"] = pa.array(told.probabilities[:, at])
+        for at, name in enumerate(classes):
+            columns[f"probability_{name}"] = pa.array(found.probabilities[:, at])
         write_table(out, pa.table(columns))
-        typer.echo(f"wrote the predictions for {len(told.rows):,} nodes to {out}")
-    _write_json(json, {"probe": probe, "seed": seed, "folds": folds} | scores._asdict())
+        typer.echo(f"wrote the predictions for {unknown:,} nodes to {out}")
+    scores = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
+    _write_json(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
 
 
 @app.command(
@@ -278,29 +265,28 @@ def _check_places(table: Path | None, json: Path | None, *inputs: Path | None) -
     distinct(*inputs, table, json)
 
 
-def _rows(found: Embedded, wanted: list[str]) -> Any:
-    """Row numbers of nodes that were named on the command line, where every id is text."""
-    import numpy as np
-
-    rows = {str(node): row for row, node in enumerate(found.ids.tolist())}
-    for name in wanted:
-        if name not in rows:
-            raise InputError(
-                f"the embedding has no node {name!r}; its ids begin with "
-                f"{', '.join(map(repr, found.ids[:3].tolist()))}"
-            )
-    return np.array([rows[name] for name in wanted])
+def _named(given: Embedding, wanted: list[str]) -> list[Any]:
+    """Ids by their text; one that is unknown stays text, which the library refuses."""
+    ids = {str(node): node for node in given.ids.tolist()}
+    return [ids.get(name, name) for name in wanted]
 
 
-def _most_frequent(labels: Labelled, mask: Any, most: int = 3) -> str:
-    """The classes that a cluster holds most of, with their shares of its labelled nodes."""
-    import numpy as np
+def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:
+    """Labels from a table of nodes, or the embedding's own; None where no node has one."""
+    labels = given.labels
+    if nodes is not None:
+        from graphgate.tasks.classification import read_labels
 
-    codes = labels.codes[mask]
-    codes = codes[codes >= 0]
-    counts = np.bincount(codes, minlength=len(labels.classes))
-    order = [code for code in np.argsort(-counts, kind="stable")[:most] if counts[code]]
-    return ", ".join(f"{labels.classes[code]} {counts[code] / len(codes):.0%}" for code in order)
+        labels = read_labels(nodes, given.ids, id=id, label=label)
+    return None if labels is None or all(value is None for value in labels) else labels
+
+
+def _most_frequent(labels: list[Any], mask: Any, most: int = 3) -> str:
+    """The most frequent classes of a cluster, with their fractions of its labelled nodes."""
+    inside = [value for value, chosen in zip(labels, mask, strict=True) if chosen]
+    counts = Counter(value for value in inside if value is not None)
+    total = counts.total()
+    return ", ".join(f"{name} {size / total:.0%}" for name, size in counts.most_common(most))
 
 
 def _write_json(path: Path | None, content: dict[str, Any]) -> None:

@@ -199,7 +199,7 @@ def changed_inputs(record: RunRecord, inputs: Mapping[str, Path]) -> list[str]:
 
 def largest_difference(folder: StrPath, embedding: np.ndarray) -> float | None:
     """Between a run's embedding and another; None where they have different shapes."""
-    before = read_embedding(Path(folder) / "embedding.parquet").embedding
+    before = read_embedding(Path(folder) / "embedding.parquet").vectors
     if before.shape != embedding.shape:
         return None
     return float(np.abs(before.astype(np.float64) - embedding).max())

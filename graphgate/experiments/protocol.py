@@ -23,7 +23,7 @@ from graphgate.experiments.measure import measured
 from graphgate.experiments.scores import SCORES, Published
 from graphgate.graph.graph import Graph
 from graphgate.io.provenance import versions
-from graphgate.tasks.probe import make_probe, probe_predictions
+from graphgate.tasks.classification import make_probe, probe_predictions
 
 Setting = Literal["transductive", "inductive"]
 SETTINGS: tuple[str, ...] = get_args(Setting)
@@ -202,7 +202,7 @@ class Task:
         if not hasattr(method, "predict"):
             train = graph.splits["train"]
             predicted = probe_predictions(
-                embedding, graph.labels, train, form=self.probe, seed=seed
+                embedding, graph.labels, train, probe=self.probe, random_state=seed
             )
         test = _scored(graph, "test")
         return Run(

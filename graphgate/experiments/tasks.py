@@ -12,9 +12,8 @@ from graphgate.errors import InputError
 from graphgate.experiments.measure import Cost, measured
 from graphgate.experiments.protocol import Run, embed, refuse_interrupted
 from graphgate.graph.graph import Graph
-from graphgate.tasks.clustering import cluster_nodes
-from graphgate.tasks.clusters import agreement
-from graphgate.tasks.links import link_quality, split_links
+from graphgate.tasks.clustering import agreement, cluster_vectors
+from graphgate.tasks.links import score_split, split_links
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,8 @@ class ClusteringTask:
         with measured() as cost:
             embedding = embed(method, graph, "transductive", ())
         refuse_interrupted(method)
-        found = cluster_nodes(embedding, len(graph.classes), method=self.method, seed=seed)
+        k = len(graph.classes)
+        found = cluster_vectors(embedding, k, method=self.method, random_state=seed)
         return _run(seed, agreement(graph.labels, found), cost)
 
 
@@ -54,17 +54,11 @@ class LinksTask:
     def run(self, seed: int) -> Run:
         method = self.make_method(seed)
         _check_embedder(method)
-        split = split_links(self.graph, val=self.val, test=self.test, seed=seed)
+        split = split_links(self.graph, val_size=self.val, test_size=self.test, random_state=seed)
         with measured() as cost:
             embedding = embed(method, split.graph, "transductive", ())
         refuse_interrupted(method)
-        metrics: dict[str, float | None] = {}
-        metrics |= link_quality(embedding, split.test_edges, split.test_non_edges)
-        metrics |= {"val_auc": None, "val_ap": None}
-        if len(split.val_edges):
-            chosen_by = link_quality(embedding, split.val_edges, split.val_non_edges)
-            metrics |= {f"val_{name}": value for name, value in chosen_by.items()}
-        return _run(seed, metrics, cost)
+        return _run(seed, score_split(embedding, split), cost)
 
 
 def _check_embedder(method: Any) -> None:

@@ -35,12 +35,25 @@ _LINES = 4096  # nodes whose text is in memory at once
 _BLOCK = 1 << 26
 
 
-class Embedded(NamedTuple):
-    """ids : (N,) int64 or objects. embedding : (N, D). labels : N values, None where missing."""
+class Embedding(NamedTuple):
+    """ids : (N,) int64 or objects. vectors : (N, D). labels : N values, None where missing."""
 
     ids: np.ndarray
-    embedding: np.ndarray
-    labels: list[Any] | None
+    vectors: np.ndarray
+    labels: list[Any] | None = None
+
+
+def as_embedding(embedding: Any) -> Embedding:
+    """An `Embedding` as it is; an (N, D) array with its row numbers as ids and without labels."""
+    if isinstance(embedding, Embedding):
+        return embedding
+    vectors = np.asarray(embedding)
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or vectors.size == 0:
+        raise InputError(
+            f"an embedding must be an (N, D) array of numbers, got {vectors.dtype} of shape "
+            f"{vectors.shape}"
+        )
+    return Embedding(np.arange(len(vectors)), vectors.astype(np.result_type(vectors, np.float32)))
 
 
 def write_embedding(
@@ -140,7 +153,7 @@ def _write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
         file.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
 
-def read_embedding(path: StrPath) -> Embedded:
+def read_embedding(path: StrPath) -> Embedding:
     """Ids, (N, D) embedding and labels (None where the file has none) of a written embedding.
 
     Numbers written as text are float32 where float32 would have been written with these digits.
@@ -165,8 +178,8 @@ def read_embedding(path: StrPath) -> Embedded:
     return _checked(source, found)
 
 
-def _checked(source: Path, found: Embedded) -> Embedded:
-    ids, z = found.ids, found.embedding
+def _checked(source: Path, found: Embedding) -> Embedding:
+    ids, z = found.ids, found.vectors
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
             f"{source} has an embedding of {z.dtype} of shape {z.shape} for {len(ids):,} ids; "
@@ -189,7 +202,7 @@ def _ids(values: list[Any]) -> np.ndarray:
     return np.array(values, dtype=np.int64 if whole else object)
 
 
-def _read_parquet(path: Path) -> Embedded:
+def _read_parquet(path: Path) -> Embedding:
     table = pyarrow.parquet.read_table(path)
     for name in ("node_id", "embedding"):
         if name not in table.column_names:
@@ -202,10 +215,10 @@ def _read_parquet(path: Path) -> Embedded:
     flat = vectors.flatten().to_numpy(zero_copy_only=False)
     shape = (len(vectors), -1 if len(vectors) else 0)
     labels = table.column("label").to_pylist() if "label" in table.column_names else None
-    return Embedded(_ids(table.column("node_id").to_pylist()), flat.reshape(shape), labels)
+    return Embedding(_ids(table.column("node_id").to_pylist()), flat.reshape(shape), labels)
 
 
-def _read_csv(path: Path) -> Embedded:
+def _read_csv(path: Path) -> Embedding:
     file = CsvFile.open(path)
     file.require("node_id")
     text = [name for name in ("node_id", "label") if name in file.names]
@@ -220,10 +233,10 @@ def _read_csv(path: Path) -> Embedded:
     if None in written:
         file.refuse_cell(written.index(None), "node_id", "names no node; give an id")
     vectors = _matrix([columns[name] for name in names], len(written))
-    return Embedded(_ids(numbers_or_text(written)), vectors, labels)
+    return Embedding(_ids(numbers_or_text(written)), vectors, labels)
 
 
-def _read_word2vec(path: Path) -> Embedded:
+def _read_word2vec(path: Path) -> Embedding:
     with path.open("rb") as file:
         head = file.readline().split()
     if len(head) != 2 or not all(part.isdigit() for part in head):
@@ -243,7 +256,7 @@ def _read_word2vec(path: Path) -> Embedded:
     if len(table) != n:
         raise InputError(f"{path} says that it has {n:,} nodes, but it has {len(table):,}")
     ids = _ids(numbers_or_text(table.column("id").to_pylist()))
-    return Embedded(ids, _matrix([table.column(name) for name in names], n), None)
+    return Embedding(ids, _matrix([table.column(name) for name in names], n), None)
 
 
 def _matrix(columns: list[pa.ChunkedArray], n: int) -> np.ndarray:
@@ -260,22 +273,22 @@ def _matrix(columns: list[pa.ChunkedArray], n: int) -> np.ndarray:
     return wide.astype(np.float32) if narrow else wide
 
 
-def _read_npy(path: Path) -> Embedded:
+def _read_npy(path: Path) -> Embedding:
     embedding = np.load(path, allow_pickle=False)
-    return Embedded(np.arange(len(embedding)), embedding, None)
+    return Embedding(np.arange(len(embedding)), embedding, None)
 
 
-def _read_npz(path: Path) -> Embedded:
+def _read_npz(path: Path) -> Embedding:
     # Opened here: `np.load` leaves a file open that turns out to be no archive.
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         labels = file["labels"].tolist() if "labels" in file else None
         if labels is not None and "labelled" in file:
             pairs = zip(labels, file["labelled"].tolist(), strict=True)
             labels = [label if given else None for label, given in pairs]
-        return Embedded(_ids(file["ids"].tolist()), file["embedding"], labels)
+        return Embedding(_ids(file["ids"].tolist()), file["embedding"], labels)
 
 
-_READERS: dict[str, Callable[[Path], Embedded]] = {
+_READERS: dict[str, Callable[[Path], Embedding]] = {
     ".parquet": _read_parquet,
     ".csv": _read_csv,
     ".npz": _read_npz,

@@ -9,7 +9,7 @@ import numpy as np
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.scverse.tissue import check_adata
-from graphgate.tasks.clustering import CLUSTER_METHODS, cluster_nodes
+from graphgate.tasks.clustering import CLUSTER_METHODS, cluster_vectors
 
 
 def cluster_domains(
@@ -39,7 +39,7 @@ def cluster_domains(
         )
     seed = arguments.seed(random_state)
     # Tissues have many cells and few dimensions, so that whole covariances can be learned.
-    found = cluster_nodes(embedding, k, method=method, covariance="full", seed=seed)
+    found = cluster_vectors(embedding, k, method=method, covariance_type="full", random_state=seed)
     adata.obs[added] = _categories(found, adata.obs_names)
 
 

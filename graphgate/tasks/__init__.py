@@ -1,6 +1,6 @@
-"""Uses of an embedding: neighbors, clusters, classes, links.
+"""Uses of an embedding: neighbors, classes, clusters, links.
 
 The modules in import order:
 
-    probe, clustering, clusters, edge_attention, labels, links, neighbors, classes
+    neighbors, classification, clustering, links, edge_attention
 """

@@ -1,70 +1,148 @@
-"""Groups of nodes by their vectors: the same groups in a command, a tissue and a page."""
+"""Clusters of nodes by their vectors, and how well they agree with known classes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.mixture import GaussianMixture
 
 from graphgate.errors import InputError
+from graphgate.io.embeddings import as_embedding
+from graphgate.tasks.classification import encode_labels
 
 ClusterMethod = Literal["kmeans", "gaussian-mixture"]
 CLUSTER_METHODS: tuple[str, ...] = get_args(ClusterMethod)
 
 
-def cluster_nodes(
-    embedding: np.ndarray,
-    clusters: int,
+@dataclass(frozen=True)
+class Clustering:
+    """What `cluster` found.
+
+    clusters : (N,) integers from 0, the largest cluster first.
+    sizes : number of nodes per cluster.
+    agreement : "nmi", "ari" and "accuracy" against the labels, in percent; None without labels.
+    """
+
+    clusters: np.ndarray
+    sizes: np.ndarray
+    agreement: dict[str, float] | None
+
+
+def cluster(
+    embedding: Any,
+    n_clusters: int | None = None,
     *,
     method: str = "kmeans",
-    covariance: Literal["diag", "full"] = "diag",
-    quick: bool = False,
-    seed: int = 0,
-) -> np.ndarray:
-    """(N,) numbers of clusters from 0, the largest cluster first.
+    labels: Any = None,
+    random_state: int | None = 0,
+) -> Clustering:
+    """Cluster the nodes of an embedding and, where labels are known, compare with them.
 
-    kmeans : the best of ten starts; `quick` takes three, and a part of the nodes at a time.
-    gaussian-mixture : normal distributions, the best of three starts from k-means. Each has a
-    variance of its own for every dimension ("diag"), or also for their combinations ("full"),
-    which many dimensions have too few nodes for.
+    Parameters
+    ----------
+    embedding : an `Embedding`, or an (N, D) array.
+    n_clusters : the default is the number of classes.
+    method : "kmeans" or "gaussian-mixture".
+    labels : as in `classify`; they never influence the clusters.
+    random_state : seed of the starting points.
+
+    Examples
+    --------
+    >>> found = cluster(np.array([[0.0], [0.1], [0.2], [5.0], [5.1]]), 2, labels=list("aaabb"))
+    >>> found.clusters.tolist(), found.agreement["accuracy"]
+    ([0, 0, 0, 1, 1], 100.0)
+    """
+    codes, classes = encode_labels(embedding, labels)
+    if n_clusters is None and not classes:
+        raise InputError("n_clusters is needed where no node has a label")
+    vectors = as_embedding(embedding).vectors
+    wanted = len(classes) if n_clusters is None else n_clusters
+    found = cluster_vectors(vectors, wanted, method=method, random_state=random_state)
+    return Clustering(found, np.bincount(found), agreement(codes, found) if classes else None)
+
+
+def cluster_vectors(
+    vectors: np.ndarray,
+    n_clusters: int,
+    *,
+    method: str = "kmeans",
+    covariance_type: Literal["diag", "full"] = "diag",
+    mini_batch: bool = False,
+    random_state: int | None = 0,
+) -> np.ndarray:
+    """(N,) cluster numbers from 0, the largest cluster first.
+
+    "kmeans" keeps the best of ten initializations, or of three with `mini_batch`.
+    "gaussian-mixture" keeps the best of three; `covariance_type` "full" needs many nodes per
+    dimension.
     """
     if method not in CLUSTER_METHODS:
         raise InputError(f"unknown method {method!r}; use one of {', '.join(CLUSTER_METHODS)}")
-    if not np.isfinite(embedding).all():
-        raise InputError("the embedding has values that are not finite, which are in no cluster")
-    different = different_vectors(embedding, clusters)
-    if clusters < 1 or different < clusters:
+    if not np.isfinite(vectors).all():
+        raise InputError("the embedding has values that are not finite; train it again")
+    if n_clusters < 1:
+        raise InputError(f"n_clusters must be an integer ≥ 1, got {n_clusters}")
+    if (distinct := count_distinct(vectors, n_clusters)) < n_clusters:
         raise InputError(
-            f"{clusters} clusters of {len(embedding):,} nodes: ask for at least one, and for no "
-            "more than there are different vectors" + f" ({different:,})" * (clusters > 0)
+            f"n_clusters={n_clusters}, but the {len(vectors):,} nodes have only {distinct:,} "
+            "distinct vectors; use fewer clusters"
         )
-    z = embedding.astype(np.float64, copy=False)
+    z = vectors.astype(np.float64, copy=False)
     model: Any
     if method == "gaussian-mixture":
-        # The same scale for all columns, so that the floor under variances means the same for each.
-        spread = z.std(axis=0)
-        z = (z - z.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        # One scale for all columns, so that the floor under variances means the same for each.
+        scale = z.std(axis=0)
+        z = (z - z.mean(axis=0)) / np.where(scale > 0, scale, 1)
         model = GaussianMixture(
-            clusters, covariance_type=covariance, n_init=3, reg_covar=1e-4, random_state=seed
+            n_clusters,
+            covariance_type=covariance_type,
+            n_init=3,
+            reg_covar=1e-4,
+            random_state=random_state,
         )
-    elif quick:
-        model = MiniBatchKMeans(clusters, n_init=3, random_state=seed)
+    elif mini_batch:
+        model = MiniBatchKMeans(n_clusters, n_init=3, random_state=random_state)
     else:
-        model = KMeans(clusters, n_init=10, random_state=seed)
+        model = KMeans(n_clusters, n_init=10, random_state=random_state)
     codes = np.asarray(model.fit_predict(z))
-    counts = np.bincount(codes, minlength=clusters)
-    rank = np.empty(clusters, dtype=np.int64)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(clusters)
+    rank = np.empty(n_clusters, dtype=np.int64)
+    sizes = np.bincount(codes, minlength=n_clusters)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(n_clusters)
     return rank[codes]
 
 
-def different_vectors(embedding: np.ndarray, most: int) -> int:
-    """How many rows differ from all others, counted up to `most`."""
+def count_distinct(vectors: np.ndarray, most: int) -> int:
+    """The number of distinct rows, counted up to `most`."""
     seen: set[bytes] = set()
-    for row in embedding:
+    for row in vectors:
         if len(seen) >= most:
             break
         seen.add(row.tobytes())
     return len(seen)
+
+
+def agreement(labels: np.ndarray, clusters: np.ndarray) -> dict[str, float]:
+    """NMI, ARI and matched accuracy over the nodes with a label (not -1), in percent."""
+    known = labels >= 0
+    if not known.any():
+        raise InputError("no node has a label to compare the clusters with")
+    truth, found = labels[known], clusters[known]
+    scores = {
+        "nmi": normalized_mutual_info_score(truth, found),
+        "ari": adjusted_rand_score(truth, found),
+        "accuracy": matched_accuracy(truth, found),
+    }
+    return {name: round(100 * float(value), 4) for name, value in scores.items()}
+
+
+def matched_accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """The accuracy under the best one-to-one matching of clusters and classes, a fraction."""
+    counts = contingency_matrix(labels, clusters)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return float(counts[rows, columns].sum() / len(labels))

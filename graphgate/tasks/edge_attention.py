@@ -1,4 +1,4 @@
-"""Attention of the edges of a graph, and whether it tells classes apart."""
+"""Attention per edge, and how it differs within and between classes."""
 
 from __future__ import annotations
 
@@ -11,40 +11,48 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True)
 class EdgeAttention:
-    """Undirected edges u < v with the mean of α over both directions, self-loops left out.
+    """Attention on the E pairs u < v that attend to each other, without self-loops.
 
-    corrected : the same of α_ij · |N_i|, which is 1 where a node attends to all alike, so that
-        nodes of few neighbours do not stand out for that alone.
+    edges : (E, 2) row numbers u, v, in row order.
+    directions : (E, 2), α_uv and α_vu; NaN where a node does not attend to the other.
+    sizes : (N,) number of entries per row of α, |N_i|.
     """
 
     edges: np.ndarray
-    raw: np.ndarray
-    corrected: np.ndarray
+    directions: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def raw(self) -> np.ndarray:
+        """(E,) mean of both directions."""
+        return np.nanmean(self.directions, axis=1)
+
+    @property
+    def corrected(self) -> np.ndarray:
+        """(E,) mean of α_ij · |N_i|, which is 1 for uniform attention, whatever the degree."""
+        return np.nanmean(self.directions * self.sizes[self.edges], axis=1)
 
 
 def edge_attention(attention: sp.csr_array) -> EdgeAttention:
-    """From an N×N array of attention, row i over what node i attends to."""
-    sizes = np.diff(attention.indptr)
-    entries = attention.tocoo()
-    low, high = np.minimum(entries.row, entries.col), np.maximum(entries.row, entries.col)
-    between = low < high
+    """From (N, N) attention coefficients; row i holds what node i attends to."""
     n = attention.shape[0]
-    keys, of = np.unique(low[between].astype(np.int64) * n + high[between], return_inverse=True)
-    counts = np.bincount(of, minlength=len(keys))
-
-    def mean(values: np.ndarray) -> np.ndarray:
-        return np.bincount(of, weights=values[between], minlength=len(keys)) / counts
-
+    entries = attention.tocoo()
+    between = entries.row != entries.col
+    rows, columns = entries.row[between].astype(np.int64), entries.col[between].astype(np.int64)
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    keys, pair = np.unique(low * n + high, return_inverse=True)
+    directions = np.full((len(keys), 2), np.nan)
+    directions[pair, np.where(rows < columns, 0, 1)] = entries.data[between]
     edges = np.stack([keys // n, keys % n], axis=1)
-    return EdgeAttention(edges, mean(entries.data), mean(entries.data * sizes[entries.row]))
+    return EdgeAttention(edges, directions, np.diff(attention.indptr))
 
 
 @dataclass(frozen=True)
 class ClassAttention:
-    """Mean attention of edges within a class and between classes, raw and corrected for degree.
+    """Mean attention of edges within a class and between classes, raw and degree-corrected.
 
-    Attention is the softmax of sigmoids, so two neighbours of a node differ by less than a factor
-    of e: that bounds what any ratio can be, once degrees are out of it.
+    Attention is the softmax of sigmoids, so the coefficients of two neighbors of a node differ by
+    less than a factor of e, which bounds the corrected ratio.
     """
 
     same_edges: int
@@ -68,18 +76,22 @@ class ClassAttention:
 
 
 def class_attention(found: EdgeAttention, labels: np.ndarray) -> ClassAttention | None:
-    """Edges with an unlabelled end are left out; None where one of the two kinds is missing."""
+    """Compare edges within and between classes; None if there are no edges of one kind.
+
+    labels : (N,), -1 where a node has none; edges with such an end are ignored.
+    """
     ends = labels[found.edges]
     known = (ends >= 0).all(axis=1)
     same = known & (ends[:, 0] == ends[:, 1])
     other = known & ~same
     if not (same.any() and other.any()):
         return None
+    raw, corrected = found.raw, found.corrected
     return ClassAttention(
         int(same.sum()),
         int(other.sum()),
-        float(found.raw[same].mean()),
-        float(found.raw[other].mean()),
-        float(found.corrected[same].mean()),
-        float(found.corrected[other].mean()),
+        float(raw[same].mean()),
+        float(raw[other].mean()),
+        float(corrected[same].mean()),
+        float(corrected[other].mean()),
     )

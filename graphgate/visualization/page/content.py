@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from graphgate.errors import InputError
 from graphgate.estimators.gate import Attention
 from graphgate.graph.graph import Graph
-from graphgate.tasks.clustering import cluster_nodes, different_vectors
+from graphgate.tasks.clustering import cluster_vectors, count_distinct
 from graphgate.visualization.node_map import project
 from graphgate.visualization.page.columns import Column, attribute_columns, categories, column
 from graphgate.visualization.page.nearest import attended_pairs, nearest_nodes
@@ -174,5 +174,5 @@ def _own_columns(
 
 def _clusters(z: np.ndarray, wanted: int, seed: int) -> np.ndarray:
     """Cluster numbers from 1, the largest cluster first; as `graphgate cluster` finds them."""
-    k = different_vectors(z, wanted)
-    return cluster_nodes(z, k, quick=len(z) > MOST_PROJECTED, seed=seed) + 1
+    k = count_distinct(z, wanted)
+    return cluster_vectors(z, k, mini_batch=len(z) > MOST_PROJECTED, random_state=seed) + 1

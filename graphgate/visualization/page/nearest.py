@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.tasks.neighbors import nearest
+from graphgate.tasks.neighbors import nearest_rows
 
 
 def attended_pairs(attention: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -39,5 +39,4 @@ def nearest_nodes(embedding: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray
     if n == 1:
         return np.empty((1, 0), dtype=np.int64), np.empty((1, 0), dtype=np.float32)
     z = np.asarray(embedding, dtype=np.float32)
-    _, rows, cosines = zip(*nearest(z, np.arange(n), k), strict=True)
-    return np.concatenate(rows), np.concatenate(cosines)
+    return nearest_rows(z, k)

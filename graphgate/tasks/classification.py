@@ -1,0 +1,192 @@
+"""Classes from vectors: a probe scored by cross-validation, and predictions for other nodes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.model_selection import StratifiedKFold, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
+
+from graphgate.errors import InputError, InputWarning
+from graphgate.graph.validation import label_codes
+from graphgate.io.embeddings import as_embedding
+from graphgate.io.graph_tables import open_table
+from graphgate.io.node_table import NodeColumns, read_nodes
+
+Probe = Literal["one-vs-rest", "multinomial"]
+PROBES: tuple[str, ...] = get_args(Probe)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What `classify` found.
+
+    classes : the C label values, sorted.
+    accuracy, macro_f1 : one score per fold, in percent, on nodes the probe was not trained on.
+    ids : the M nodes without a label.
+    predictions : their M predicted labels.
+    probabilities : (M, C), columns as in `classes`.
+    """
+
+    classes: tuple[Any, ...]
+    accuracy: list[float]
+    macro_f1: list[float]
+    ids: np.ndarray
+    predictions: list[Any]
+    probabilities: np.ndarray
+
+
+def classify(
+    embedding: Any,
+    labels: Mapping[Any, Any] | Sequence[Any] | np.ndarray | None = None,
+    *,
+    probe: str = "one-vs-rest",
+    cv: int = 5,
+    random_state: int | None = 0,
+) -> Classification:
+    """Cross-validate a probe on the labelled nodes, and predict the labels of the others.
+
+    Parameters
+    ----------
+    embedding : an `Embedding`, or an (N, D) array.
+    labels : N labels, None where a node has none, or a mapping of ids to labels; the default is
+        the labels of the embedding.
+    probe : "one-vs-rest" or "multinomial" logistic regression, see `make_probe`.
+    cv : number of stratified folds.
+    random_state : seed of the folds and of the probe.
+
+    Examples
+    --------
+    >>> found = classify(np.array([[0.0], [0.1], [0.2], [5.0], [5.1]]), list("aab") + ["b", None],
+    ...     cv=2)
+    >>> found.predictions
+    ['b']
+    """
+    ids, vectors, _ = as_embedding(embedding)
+    codes, classes = encode_labels(embedding, labels)
+    known = codes >= 0
+    truth = codes[known]
+    if len(classes) < 2:
+        raise InputError(f"need labels of at least two classes, got {len(classes)}")
+    smallest = int(np.bincount(truth).min())
+    if smallest < 2:
+        rare = classes[int(np.argmin(np.bincount(truth)))]
+        raise InputError(
+            f"the class {rare!r} has a single labelled node, so cross-validation is not possible; "
+            "label another node of it"
+        )
+    if not 2 <= cv <= smallest:
+        raise InputError(
+            f"cv={cv} folds, but the smallest class has {smallest} labelled nodes; use "
+            + ("cv=2" if smallest == 2 else f"2 to {smallest} folds")
+        )
+    model = make_probe(probe, random_state)
+    scores = cross_validate(
+        model,
+        vectors[known],
+        truth,
+        cv=StratifiedKFold(cv, shuffle=True, random_state=random_state),
+        scoring={
+            "accuracy": "accuracy",
+            "macro_f1": make_scorer(f1_score, average="macro", zero_division=0),
+        },
+        error_score="raise",
+    )
+    probabilities = np.empty((0, len(classes)))
+    if not known.all():
+        probabilities = model.fit(vectors[known], truth).predict_proba(vectors[~known])
+    return Classification(
+        classes,
+        (100 * scores["test_accuracy"]).tolist(),
+        (100 * scores["test_macro_f1"]).tolist(),
+        ids[~known],
+        [classes[code] for code in probabilities.argmax(axis=1)],
+        probabilities,
+    )
+
+
+def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """(N,) positions in the sorted classes, -1 where a node has no label, and these classes.
+
+    Takes labels as `classify` does; without any, all nodes are at -1.
+    """
+    ids, _, own = as_embedding(embedding)
+    if isinstance(labels, Mapping):
+        labels = [labels.get(node) for node in ids.tolist()]
+        if all(label is None for label in labels):
+            raise InputError("labels has no id of the embedding; give labels of the same nodes")
+    codes, classes = label_codes(own if labels is None else labels, len(ids))
+    return (np.full(len(ids), -1) if codes is None else codes), classes
+
+
+def make_probe(probe: str, random_state: int | None = 0) -> Any:
+    """Logistic regression on frozen embeddings, unfitted.
+
+    "one-vs-rest" (liblinear) is scikit-learn's default of 2019, which the paper used;
+    "multinomial" is today's.
+    """
+    if probe == "one-vs-rest":
+        binary = LogisticRegression(solver="liblinear", C=1.0, random_state=random_state)
+        return OneVsRestClassifier(binary)
+    if probe == "multinomial":
+        return LogisticRegression(C=1.0, max_iter=1000)
+    raise InputError(f"unknown probe {probe!r}; use one of {', '.join(PROBES)}")
+
+
+def probe_predictions(
+    vectors: np.ndarray,
+    codes: np.ndarray,
+    train: np.ndarray,
+    *,
+    probe: str = "one-vs-rest",
+    random_state: int | None = 0,
+) -> np.ndarray:
+    """(N,) classes of all nodes, predicted by a probe that is trained on some of them.
+
+    vectors : (N, D). codes : (N,), -1 where a node has no label. train : (N,) boolean mask.
+    """
+    if not train.any():
+        raise InputError("the split 'train' has no nodes; a probe needs labelled training nodes")
+    if (codes[train] < 0).any():
+        raise InputError("a node of the split 'train' has no label")
+    if len(np.unique(codes[train])) < 2:
+        raise InputError("the training nodes have a single class; a probe needs at least two")
+    if vectors.shape[:1] != codes.shape:
+        raise InputError(f"the method returned {len(vectors):,} vectors for {len(codes):,} nodes")
+    if not np.isfinite(vectors).all():
+        raise InputError("the method returned vectors that are not finite; train it again")
+    return make_probe(probe, random_state).fit(vectors[train], codes[train]).predict(vectors)
+
+
+def read_labels(
+    path: Path | str, ids: np.ndarray, *, id: str = "id", label: str = "label"
+) -> list[Any]:
+    """Labels of these nodes from two columns of a node table, None where it has none.
+
+    A warning counts the nodes that the table lacks.
+    """
+    table = open_table(Path(path))
+    table.require(id, label)
+    others = [name for name in table.names if name not in (id, label)]
+    nodes = read_nodes(table, NodeColumns(id, label, drop=others))
+    assert nodes.labels is not None
+    labels = dict(zip(map(str, nodes.ids.to_pylist()), nodes.labels, strict=True))
+    wanted = [str(node) for node in ids.tolist()]
+    missing = [node for node in wanted if node not in labels]
+    if len(missing) == len(wanted):
+        raise InputError(f"{path} has no id of the embedding; give the table of the same nodes")
+    if missing:
+        warnings.warn(
+            f"{path} lacks {len(missing):,} of {len(wanted):,} nodes of the embedding, such as "
+            f"{missing[0]!r}; they have no label",
+            InputWarning,
+            stacklevel=2,
+        )
+    return [labels.get(node) for node in wanted]
