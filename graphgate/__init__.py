@@ -25,16 +25,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphgate.datasets.citation import load_dataset
+    from graphgate.datasets.citation import fetch_dataset, load_dataset
     from graphgate.errors import DivergenceError, InputError, InputWarning, TrainingWarning
     from graphgate.estimators.gate import GATE, Attention
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
-    from graphgate.io.frames import frames_from_graph
-    from graphgate.io.graph_tables import graph_from_frames, read_graph
-    from graphgate.io.networkx import graph_from_networkx, to_networkx
-    from graphgate.io.pyg import graph_from_pyg, to_pyg
+    from graphgate.io.frames import to_tables
+    from graphgate.io.graph_tables import from_tables, read_graph
+    from graphgate.io.graph_writer import write_graph
+    from graphgate.io.networkx import from_networkx, to_networkx
+    from graphgate.io.pyg import from_pyg, to_pyg
     from graphgate.preprocessing.attribute_encoder import Encoding
     from graphgate.scverse.conversion import graph_from_anndata, to_anndata
     from graphgate.scverse.domains import cluster_domains
@@ -47,12 +48,12 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
-    "GATE": "estimators.gate",
     "Attention": "estimators.gate",
     "Attributes": "graph.attributes",
     "DivergenceError": "errors",
     "Embedding": "io.embeddings",
     "Encoding": "preprocessing.attribute_encoder",
+    "GATE": "estimators.gate",
     "Graph": "graph.graph",
     "History": "training.loop",
     "InputError": "errors",
@@ -63,11 +64,11 @@ _HOMES = {
     "cluster_domains": "scverse.domains",
     "embed_anndata": "scverse.embed",
     "evaluate_links": "tasks.links",
-    "frames_from_graph": "io.frames",
+    "fetch_dataset": "datasets.citation",
+    "from_networkx": "io.networkx",
+    "from_pyg": "io.pyg",
+    "from_tables": "io.graph_tables",
     "graph_from_anndata": "scverse.conversion",
-    "graph_from_frames": "io.graph_tables",
-    "graph_from_networkx": "io.networkx",
-    "graph_from_pyg": "io.pyg",
     "load_dataset": "datasets.citation",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_tables",
@@ -75,8 +76,10 @@ _HOMES = {
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
+    "to_tables": "io.frames",
     "transform_anndata": "scverse.embed",
     "write_embedding": "io.embeddings",
+    "write_graph": "io.graph_writer",
 }
 
 __all__ = [
@@ -96,11 +99,11 @@ __all__ = [
     "cluster_domains",
     "embed_anndata",
     "evaluate_links",
-    "frames_from_graph",
+    "fetch_dataset",
+    "from_networkx",
+    "from_pyg",
+    "from_tables",
     "graph_from_anndata",
-    "graph_from_frames",
-    "graph_from_networkx",
-    "graph_from_pyg",
     "load_dataset",
     "read_embedding",
     "read_graph",
@@ -108,8 +111,10 @@ __all__ = [
     "to_anndata",
     "to_networkx",
     "to_pyg",
+    "to_tables",
     "transform_anndata",
     "write_embedding",
+    "write_graph",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The citation datasets by name: where they come from, what is carried, what is fetched."""
+"""The citation datasets by name: where they come from, what is bundled, what is fetched."""
 
 import functools
 import hashlib
@@ -16,9 +16,13 @@ import numpy as np
 import pytest
 from conftest import fake_parts
 
-from graphgate.datasets import bundled as carried
-from graphgate.datasets import citation, download, planetoid
-from graphgate.datasets.citation import PAPER_STATISTICS, dataset_rows, fetch, load_dataset, verify
+from graphgate.datasets import bundled, citation, download, planetoid
+from graphgate.datasets.citation import (
+    PAPER_STATISTICS,
+    fetch_dataset,
+    load_dataset,
+    verify_dataset,
+)
 from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
 
@@ -33,14 +37,14 @@ def _nothing_but_the_package(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "*")
 
 
-# --- carried with the package --------------------------------------------------------------------
+# --- bundled with the package --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_carried_copy_has_the_paper_s_statistics(name):
+def test_the_bundled_copy_has_the_paper_s_statistics(name):
     dataset = load_dataset(name)
     paper, ours = PAPER_STATISTICS[name], dataset.statistics
-    assert dataset.origin == "carried with the package"
+    assert dataset.origin == "bundled with the package"
     assert dataset.listed_edges == paper.edges
     assert dataset.self_loops == {"cora": 0, "citeseer": 124, "pubmed": 3}[name]
     assert ours.edges == {"cora": 5278, "citeseer": 4552, "pubmed": 44324}[name]
@@ -49,7 +53,7 @@ def test_the_carried_copy_has_the_paper_s_statistics(name):
 
 
 @pytest.mark.parametrize("name", ["citeseer", "pubmed"])
-def test_the_carried_copy_is_the_original_bit_for_bit(planetoid, name):
+def test_the_bundled_copy_is_the_original_bit_for_bit(planetoid, name):
     copy, original = load_dataset(name), load_dataset(name, planetoid)
     assert copy.split == original.split == "public"
     assert copy.caveat == ""
@@ -67,10 +71,10 @@ def test_the_carried_copy_is_the_original_bit_for_bit(planetoid, name):
     assert (copy.listed_edges, copy.self_loops) == (original.listed_edges, original.self_loops)
 
 
-def test_the_carried_cora_says_that_its_split_is_not_the_public_one():
+def test_the_bundled_cora_says_that_its_split_is_not_the_public_one():
     cora = load_dataset("cora")
     assert cora.split == "seeded"
-    assert "graphgate data fetch cora" in cora.caveat
+    assert "fetch_dataset('cora')" in cora.caveat
     graph = cora.graph
     assert np.bincount(graph.labels[graph.splits["train"]]).tolist() == [20] * 7
     assert graph.classes[0] == "Case_Based"
@@ -79,7 +83,7 @@ def test_the_carried_cora_says_that_its_split_is_not_the_public_one():
     assert graph.adjacency[graph.rows([35])][:, graph.rows([1033])].nnz == 1
 
 
-def test_the_carried_cora_is_the_public_one_renumbered(planetoid):
+def test_the_bundled_cora_is_the_public_one_renumbered(planetoid):
     ours, public = load_dataset("cora").graph, load_dataset("cora", planetoid).graph
     assert ours.x.nnz == public.x.nnz
     for matrix in ("x", "adjacency"):
@@ -89,34 +93,34 @@ def test_the_carried_cora_is_the_public_one_renumbered(planetoid):
 
 
 def test_a_damaged_package_is_noticed(monkeypatch):
-    data = carried.carried_bytes("cora")
-    monkeypatch.setattr(carried, "carried_bytes", lambda name: data[:-1])
-    with pytest.raises(InputError, match=r"cora\.npz was altered; install it again"):
+    data = bundled.bundled_bytes("cora")
+    monkeypatch.setattr(bundled, "bundled_bytes", lambda name: data[:-1])
+    with pytest.raises(InputError, match=r"cora\.npz was altered; reinstall graphgate"):
         load_dataset("cora")
-    assert verify("cora")[-1].status == "altered"
+    assert verify_dataset("cora")[-1].status == "altered"
 
     def missing(name):
         raise FileNotFoundError
 
-    monkeypatch.setattr(carried, "carried_bytes", missing)
+    monkeypatch.setattr(bundled, "bundled_bytes", missing)
     with pytest.raises(InputError, match=r"lacks its file cora\.npz"):
         load_dataset("cora")
-    assert verify("cora")[-1].status == "missing"
+    assert verify_dataset("cora")[-1].status == "missing"
 
 
 def _script():
-    path = Path(__file__).parents[1] / "scripts" / "build_carried_data.py"
-    spec = importlib.util.spec_from_file_location("build_carried_data", path)
+    path = Path(__file__).parents[1] / "scripts" / "build_bundled_data.py"
+    spec = importlib.util.spec_from_file_location("build_bundled_data", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_script_s_encoding_gives_the_carried_arrays(name):
-    script, copy = _script(), carried.read_carried(name)
+def test_the_script_s_encoding_gives_the_bundled_arrays(name):
+    script, copy = _script(), bundled.read_bundled(name)
     arrays = script.encode(copy.graph, copy.listed_edges, copy.self_loops)
-    with np.load(Path(carried.__file__).parent / "data" / f"{name}.npz") as stored:
+    with np.load(Path(bundled.__file__).parent / "data" / f"{name}.npz") as stored:
         assert set(arrays) == set(stored.files) - {"ids"}
         for key, array in arrays.items():
             np.testing.assert_array_equal(array, stored[key])
@@ -141,19 +145,18 @@ def test_patterns_survive_shortening(rows):
     indptr = np.cumsum([0, *map(len, rows)])
     indices = np.array([c for row in rows for c in row], dtype=np.int32)
     pattern = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(rows), 10))
-    starts, columns = carried.expand(*_script().shorten(pattern))
+    starts, columns = bundled.expand(*_script().shorten(pattern))
     np.testing.assert_array_equal(starts, indptr)
     np.testing.assert_array_equal(columns, indices)
 
 
-def test_data_list_sets_the_paper_beside_what_we_count():
-    rows = dataset_rows()
-    assert [row.name for row in rows] == list(NAMES)
-    assert [row.paper.edges for row in rows] == [5429, 4732, 44338]
-    assert [row.listed_edges for row in rows] == [5429, 4732, 44338]
-    assert [row.ours.edges for row in rows] == [5278, 4552, 44324]
-    assert [row.self_loops for row in rows] == [0, 124, 3]
-    assert [row.split for row in rows] == ["seeded", "public", "public"]
+def test_the_paper_s_counts_beside_ours():
+    found = [load_dataset(name) for name in NAMES]
+    assert [PAPER_STATISTICS[name].edges for name in NAMES] == [5429, 4732, 44338]
+    assert [dataset.listed_edges for dataset in found] == [5429, 4732, 44338]
+    assert [dataset.statistics.edges for dataset in found] == [5278, 4552, 44324]
+    assert [dataset.self_loops for dataset in found] == [0, 124, 3]
+    assert [dataset.split for dataset in found] == ["seeded", "public", "public"]
 
 
 # --- which place is taken ------------------------------------------------------------------------
@@ -179,8 +182,8 @@ def test_a_named_folder_comes_first_then_the_variable_then_the_cache(fake_cora, 
 
 
 def test_a_folder_without_this_dataset_falls_through(fake_cora, tmp_path):
-    assert load_dataset("citeseer", fake_cora).origin == "carried with the package"
-    assert load_dataset("cora", tmp_path).origin == "carried with the package"
+    assert load_dataset("citeseer", fake_cora).origin == "bundled with the package"
+    assert load_dataset("cora", tmp_path).origin == "bundled with the package"
 
 
 def test_a_folder_with_some_of_the_files_names_the_missing_one(fake_cora):
@@ -193,7 +196,7 @@ def test_a_cache_that_was_cut_off_does_not_break_what_worked(fake_cora):
     cache = citation.cache_folder()
     cache.mkdir(parents=True)
     (cache / "ind.cora.x").write_bytes((fake_cora / "ind.cora.x").read_bytes())
-    assert load_dataset("cora").origin == "carried with the package"
+    assert load_dataset("cora").origin == "bundled with the package"
 
 
 def test_a_named_folder_must_exist(tmp_path, monkeypatch):
@@ -203,11 +206,11 @@ def test_a_named_folder_must_exist(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"file is not a folder"):
         load_dataset("cora", tmp_path / "file")
     monkeypatch.setenv("GRAPHGATE_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match=r"nowhere \(named by \$GRAPHGATE_DATA\) does not exist"):
+    with pytest.raises(InputError, match=r"nowhere \(from \$GRAPHGATE_DATA\) does not exist"):
         load_dataset("cora")
 
 
-@pytest.mark.parametrize("function", [load_dataset, fetch, verify])
+@pytest.mark.parametrize("function", [load_dataset, fetch_dataset, verify_dataset])
 @pytest.mark.parametrize("name", ["Cora", "reddit", "", "../cora"])
 def test_an_unknown_name_lists_the_known_ones(function, name):
     with pytest.raises(InputError, match=r"the names are cora, citeseer, pubmed"):
@@ -288,7 +291,7 @@ def test_fetch_fills_the_cache_and_is_used_from_then_on(server):
     url, trouble, asked = server
     trouble["ind.cora.y"] = "unannounced"
     assert load_dataset("cora").split == "seeded"
-    folder = fetch("cora", base_url=url)
+    folder = fetch_dataset("cora", base_url=url)
     assert folder == citation.cache_folder()
     assert sorted(os.listdir(folder)) == sorted(planetoid.file_names("cora"))
     assert load_dataset("cora").origin == f"Planetoid files in {folder}"
@@ -305,23 +308,23 @@ def _umask() -> int:
 
 def test_fetch_skips_what_is_right_and_replaces_what_is_not(server):
     url, _, asked = server
-    folder = fetch("cora", base_url=url)
+    folder = fetch_dataset("cora", base_url=url)
     asked.clear()
-    fetch("cora", base_url=url)
+    fetch_dataset("cora", base_url=url)
     assert asked == []
     (folder / "ind.cora.graph").write_bytes(b"damaged")
     (folder / "ind.cora.tx").unlink()
-    fetch("cora", base_url=url.rstrip("/"))
+    fetch_dataset("cora", base_url=url.rstrip("/"))
     assert asked == ["ind.cora.tx", "ind.cora.graph"]
-    assert {status.status for status in verify("cora")} == {"ok"}
+    assert {status.status for status in verify_dataset("cora")} == {"ok"}
 
 
 @pytest.mark.parametrize(
     ("trouble", "words"),
     [
-        ("absent", "the server answers 404"),
+        ("absent", "the server responded 404"),
         ("altered", "is not the expected file: its SHA-256"),
-        ("cut", "only 9 of 100,000 bytes came"),
+        ("cut", "received only 9 of 100,000 bytes"),
         ("silent", "no answer within 0.2 seconds"),
         ("endless", "sends more than"),
     ],
@@ -333,18 +336,18 @@ def test_a_failed_fetch_is_one_sentence_and_leaves_nothing_half_written(
     url, troubles, _ = server
     troubles["ind.cora.allx"] = trouble
     with pytest.raises(InputError, match=rf"ind\.cora\.allx .*{words}") as caught:
-        fetch("cora", base_url=url, timeout=0.2)
+        fetch_dataset("cora", base_url=url, timeout=0.2)
     assert "\n" not in str(caught.value)
     assert sorted(os.listdir(citation.cache_folder())) == sorted(planetoid.file_names("cora")[:4])
     troubles.clear()
-    fetch("cora", base_url=url)
+    fetch_dataset("cora", base_url=url)
     assert load_dataset("cora").split == "public"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "[broken", "a b", ""])
 def test_no_connection_is_one_sentence(host):
-    with pytest.raises(InputError, match=r"ind\.cora\.x cannot be fetched: "):
-        fetch("cora", base_url=f"http://{host}/", timeout=2)
+    with pytest.raises(InputError, match=r"ind\.cora\.x cannot be downloaded: "):
+        fetch_dataset("cora", base_url=f"http://{host}/", timeout=2)
 
 
 def test_no_network_is_one_sentence(monkeypatch):
@@ -352,28 +355,30 @@ def test_no_network_is_one_sentence(monkeypatch):
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(InputError, match=r"cannot be fetched: .*Name or service not known; check"):
-        fetch("cora")
+    with pytest.raises(
+        InputError, match=r"cannot be downloaded: .*Name or service not known; check"
+    ):
+        fetch_dataset("cora")
 
 
 @pytest.mark.parametrize("url", ["file:///", "ftp://example.invalid", "data", ""])
-def test_only_web_addresses_are_fetched(url):
+def test_only_web_addresses_are_downloaded(url):
     with pytest.raises(InputError, match="begins with https://"):
-        fetch("cora", base_url=url)
+        fetch_dataset("cora", base_url=url)
 
 
 def test_a_folder_that_cannot_be_made_or_written(server, tmp_path, monkeypatch):
     (tmp_path / "taken").touch()
     for folder in (tmp_path / "taken", tmp_path / "taken" / "below"):
         with pytest.raises(InputError, match="is not a folder"):
-            fetch("cora", folder=folder)
+            fetch_dataset("cora", folder=folder)
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match=r"ind\.cora\.x cannot be written: No space left"):
-        fetch("cora", folder=tmp_path / "new", base_url=server[0])
+        fetch_dataset("cora", folder=tmp_path / "new", base_url=server[0])
     assert os.listdir(tmp_path / "new") == []
 
 
@@ -383,7 +388,7 @@ def test_an_interrupt_leaves_nothing_half_written(server, tmp_path, monkeypatch)
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fetch("cora", folder=tmp_path / "new", base_url=server[0])
+        fetch_dataset("cora", folder=tmp_path / "new", base_url=server[0])
     assert os.listdir(tmp_path / "new") == []
 
 
@@ -392,19 +397,21 @@ def test_verify_tells_each_copy_apart(fake_cora):
     (fake_cora / "ind.cora.y").unlink()
     (fake_cora / "ind.cora.tx").unlink()
     (fake_cora / "ind.cora.tx").mkdir()
-    found = {(status.place, status.file): status.status for status in verify("cora", fake_cora)}
+    found = {
+        (status.place, status.file): status.status for status in verify_dataset("cora", fake_cora)
+    }
     assert found[str(fake_cora), "ind.cora.x"] == "altered"
     assert found[str(fake_cora), "ind.cora.y"] == "missing"
     assert found[str(fake_cora), "ind.cora.tx"] == "unreadable"
     assert found[str(fake_cora), "ind.cora.graph"] == "ok"
     assert found[str(citation.cache_folder()), "ind.cora.graph"] == "missing"
-    assert found["carried with the package", "cora.npz"] == "ok"
+    assert found["bundled with the package", "cora.npz"] == "ok"
     assert len(found) == 17
 
 
-def test_the_carried_checksums_are_those_of_the_files():
-    for file, expected in carried.CHECKSUMS.items():
-        data = carried.carried_bytes(file.removesuffix(".npz"))
+def test_the_bundled_checksums_are_those_of_the_files():
+    for file, expected in bundled.CHECKSUMS.items():
+        data = bundled.bundled_bytes(file.removesuffix(".npz"))
         assert hashlib.sha256(data).hexdigest() == expected
-    total = sum(len(carried.carried_bytes(name)) for name in NAMES)
+    total = sum(len(bundled.bundled_bytes(name)) for name in NAMES)
     assert total < 2_000_000

@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 import graphgate
 from graphgate import GATE, Attributes, Graph, InputError, cli, read_graph
 from graphgate.cli import demo as demos
-from graphgate.datasets import bundled as carried
-from graphgate.datasets import citation
+from graphgate.datasets import bundled, citation
 from graphgate.experiments import evaluate as evaluations
 from graphgate.experiments.experiment import find_experiment
 
@@ -635,8 +634,8 @@ def test_data_list(run):
 def test_data_verify(run):
     code, out, err = run("data", "verify", "cora")
     assert (code, err) == (0, "")
-    (carried_row,) = [line.split() for line in out.splitlines() if "cora.npz" in line]
-    assert carried_row[1] == "ok"
+    (bundled_row,) = [line.split() for line in out.splitlines() if "cora.npz" in line]
+    assert bundled_row[1] == "ok"
     assert "cora, 8 files" in out  # of the public files, none is in the empty cache
     assert "none there" in out
 
@@ -655,12 +654,12 @@ def test_version(run):
 
 
 def test_data_verify_finds_an_altered_file(run, monkeypatch):
-    raw = carried.carried_bytes("cora")
-    monkeypatch.setattr(carried, "carried_bytes", lambda name: raw[:-1] + b"?")
+    raw = bundled.bundled_bytes("cora")
+    monkeypatch.setattr(bundled, "bundled_bytes", lambda name: raw[:-1] + b"?")
     code, out, err = run("data", "verify", "cora")
     assert code == 2
     assert "altered" in out
-    assert err.startswith("graphgate: cora.npz (carried with the package) is altered")
+    assert err.startswith("graphgate: cora.npz (bundled with the package) is altered")
     assert err.count("\n") == 1
 
 
@@ -679,18 +678,18 @@ def test_an_unknown_dataset(refused, command):
 
 
 def test_nothing_is_fetched_if_one_name_is_wrong(refused, monkeypatch):
-    monkeypatch.setattr(citation, "fetch", lambda *a, **k: pytest.fail("fetched"))
+    monkeypatch.setattr(citation, "fetch_dataset", lambda *a, **k: pytest.fail("fetched"))
     assert "there is no dataset 'ogbn'" in refused("data", "fetch", "cora", "ogbn")
 
 
 def test_fetch_tells_where_it_puts_the_files(run, monkeypatch, tmp_path):
     asked = []
 
-    def fetch(name, *, folder):
+    def fetch(name, folder):
         asked.append((name, folder))
         return folder or tmp_path / "cache"
 
-    monkeypatch.setattr(citation, "fetch", fetch)
+    monkeypatch.setattr(citation, "fetch_dataset", fetch)
     code, out, _ = run("data", "fetch", "cora", "--folder", "there")
     assert (code, out) == (0, "cora: in there\n")
     run("data", "fetch")
@@ -699,7 +698,7 @@ def test_fetch_tells_where_it_puts_the_files(run, monkeypatch, tmp_path):
 
 def test_a_data_folder_that_is_not_there(refused, monkeypatch):
     monkeypatch.setenv("GRAPHGATE_DATA", "nowhere")
-    assert "nowhere (named by $GRAPHGATE_DATA) does not exist" in refused("data", "list")
+    assert "nowhere (from $GRAPHGATE_DATA) does not exist" in refused("data", "list")
 
 
 # --- demo ----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     """An embedding with labels and one without, and a graph of 30 nodes."""
     monkeypatch.chdir(tmp_path)
     write_embedding("z.parquet", IDS, Z, NAMES)
-    write_embedding("bare.vec", IDS, Z)
+    write_embedding("bare.txt", IDS, Z)
     rows = [f"{i},{z[0]},{z[1]},{name or ''}" for i, z, name in zip(IDS, Z, NAMES, strict=True)]
     Path("nodes.csv").write_text("\n".join(["id,p,q,label", *rows]) + "\n")
     pairs = [f"n{u},n{v}" for u in range(30) for v in range(u) if (u * v) % 4 == 1 or v == u - 1]
@@ -68,7 +68,7 @@ def cells(out: str) -> list[list[str]]:
 
 
 def test_similar_prints_the_nearest(run):
-    code, out, err = run("similar", "bare.vec", "--node", "n4", "--node", "n0", "--top", "3")
+    code, out, err = run("similar", "bare.txt", "--node", "n4", "--node", "n0", "--top", "3")
     assert (code, err) == (0, "")
     heads, *rows = cells(out)
     assert heads == ["node", "rank", "similar", "cosine"]
@@ -115,7 +115,7 @@ def test_wrong_arguments_of_similar(refused, arguments, words):
 
 
 @pytest.mark.parametrize("method", ["kmeans", "gaussian-mixture"])
-@pytest.mark.parametrize("source", [["z.parquet"], ["bare.vec", "--nodes", "nodes.csv"]])
+@pytest.mark.parametrize("source", [["z.parquet"], ["bare.txt", "--nodes", "nodes.csv"]])
 def test_cluster_finds_the_classes(run, method, source):
     code, out, err = run(
         *("cluster", *source, "--method", method, "--out", "c.csv", "--json", "c.json")
@@ -135,8 +135,8 @@ def test_cluster_finds_the_classes(run, method, source):
 
 
 def test_clusters_without_labels(run, refused):
-    assert "bare.vec has no labels, so say how many" in refused("cluster", "bare.vec")
-    code, out, err = run("cluster", "bare.vec", "--clusters", "4")
+    assert "bare.txt has no labels, so say how many" in refused("cluster", "bare.txt")
+    code, out, err = run("cluster", "bare.txt", "--clusters", "4")
     assert (code, err) == (0, "")
     heads, *rows = cells(out)
     assert heads == ["cluster", "nodes"]
@@ -181,16 +181,16 @@ def test_labels_from_a_table_with_columns_of_other_names(run, refused):
     table.iloc[:-2].to_csv("teams.csv", index=False)
     named = ("--nodes", "teams.csv", "--id", "who", "--label", "team")
     for command in (["cluster"], ["classify", "--folds", "2"]):
-        code, _, err = run(*command, "bare.vec", *named)
+        code, _, err = run(*command, "bare.txt", *named)
         assert code == 0, err
         assert f"note: teams.csv lacks 2 of {len(table)} nodes of the embedding, such as" in err
-    assert "has no column 'id'" in refused("cluster", "bare.vec", "--nodes", "teams.csv")
+    assert "has no column 'id'" in refused("cluster", "bare.txt", "--nodes", "teams.csv")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bare.vec"], "bare.vec has no labels to learn from"),
+        (["bare.txt"], "bare.txt has no labels to learn from"),
         (["z.parquet", "--folds", "10"], "use 2 to"),
         (["z.parquet", "--probe", "svm"], "unknown probe 'svm'"),
     ],

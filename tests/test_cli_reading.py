@@ -214,7 +214,7 @@ def test_what_no_file_can_hold_is_refused_before_training(run, monkeypatch):
     monkeypatch.setattr(GATE, "fit", lambda *_: pytest.fail("trained in vain"))
     PEOPLE.assign(who=PEOPLE.who + " Smith", node_id=1.0).to_csv("spaced.csv", index=False)
     for out, words in [
-        (["--out", "z.vec"], "white space"),
+        (["--out", "z.txt"], "white space"),
         (["--out", "z.csv", "--reconstruction", "r.csv"], "a feature is named 'node_id'"),
     ]:
         code, _, err = run("embed", "ties.csv.gz", "--nodes", "spaced.csv", *CHOSEN, *out)

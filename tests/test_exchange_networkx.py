@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate import Attributes, Graph, InputError, graph_from_networkx, to_networkx
+from graphgate import Attributes, Graph, InputError, from_networkx, to_networkx
 from graphgate.errors import InputWarning
 from tests.graphs import graphs
 
@@ -43,7 +43,7 @@ def test_features_there_and_back(graph):
     g = to_networkx(graph)
     assert g.is_directed() == graph.directed
     assert not g.is_multigraph()
-    back = graph_from_networkx(g)
+    back = from_networkx(g)
     if graph.n_edges or not graph.weighted:  # no edges have no weights to tell
         same_graph(back, graph)
     weights = nx.to_scipy_sparse_array(g, weight="weight" if graph.weighted else None)
@@ -86,7 +86,7 @@ def attributed_graphs(draw: st.DrawFn) -> Graph:
 @settings(max_examples=80)
 @given(attributed_graphs())
 def test_attributes_and_ids_of_every_kind_there_and_back(graph):
-    back = graph_from_networkx(to_networkx(graph), label="label")
+    back = from_networkx(to_networkx(graph), label="label")
     same_graph(back, graph)
     assert back.attributes.kinds == graph.attributes.kinds
     for name in graph.attributes.names:
@@ -109,7 +109,7 @@ def test_labels_splits_and_names_go_along():
     assert g.nodes[("c", 1)]["part"] == "test"
     assert g.edges["a", 7] == {"strength": 0.5}
     assert g.nodes[7]["f"].tolist() == [2, 3]
-    back = graph_from_networkx(g, label="kind", weight="strength", split="part")
+    back = from_networkx(g, label="kind", weight="strength", split="part")
     same_graph(back, graph)
     g.nodes[7]["f"][0] = 9  # a copy: the graph cannot be changed
     assert graph.x[1, 0] == 2
@@ -136,22 +136,22 @@ def test_without_networkx(monkeypatch):
 
 def test_the_karate_club():
     g = nx.karate_club_graph()
-    graph = graph_from_networkx(g, label="club")
+    graph = from_networkx(g, label="club")
     assert graph.n_nodes == 34
     assert graph.n_edges == 78
     assert graph.weighted
     assert graph.classes == ("Mr. Hi", "Officer")
     assert (graph.adjacency != nx.to_scipy_sparse_array(g, format="csr")).nnz == 0
-    assert not graph_from_networkx(g, label="club", weight=None).weighted
-    assert graph_from_networkx(g, attributes="club").attributes.names == ("club",)
+    assert not from_networkx(g, label="club", weight=None).weighted
+    assert from_networkx(g, attributes="club").attributes.names == ("club",)
 
 
 def test_a_graph_without_attributes_has_features_of_its_structure():
     g = nx.path_graph(4)
-    graph = graph_from_networkx(g)
+    graph = from_networkx(g)
     assert graph.structural
     assert nx.utils.graphs_equal(to_networkx(graph), g)
-    assert graph_from_networkx(nx.karate_club_graph(), attributes=[]).structural
+    assert from_networkx(nx.karate_club_graph(), attributes=[]).structural
 
 
 def test_missing_values_and_kinds():
@@ -159,7 +159,7 @@ def test_missing_values_and_kinds():
     g.add_node("a", size=1.5, old=True, town="Ulm", words=["x", "x", "y"])
     g.add_node("b", size=None, town="Bern")
     g.add_edge("a", "b")
-    table = graph_from_networkx(g).attributes
+    table = from_networkx(g).attributes
     assert table.kinds == {"size": "number", "old": "boolean", "town": "category", "words": "words"}
     assert table.column("old").tolist() == [True, None]
     assert table.column("words").tolist() == [{"x": 2, "y": 1}, {}]
@@ -170,38 +170,38 @@ def test_a_vector_is_the_features(vector):
     g = nx.path_graph(3)
     for node in g:
         g.nodes[node]["feature"] = vector([float(node), 1.0])
-    graph = graph_from_networkx(g)
+    graph = from_networkx(g)
     assert graph.attributes is None
     assert graph.x.tolist() == [[0, 1], [1, 1], [2, 1]]
     nx.set_node_attributes(g, {0: "a", 1: "b", 2: "a"}, "town")
-    graph = graph_from_networkx(g)
+    graph = from_networkx(g)
     assert graph.attributes.names == ("feature[0]", "feature[1]", "town")
-    assert graph_from_networkx(g, attributes=["feature"]).x.tolist() == [[0, 1], [1, 1], [2, 1]]
+    assert from_networkx(g, attributes=["feature"]).x.tolist() == [[0, 1], [1, 1], [2, 1]]
 
 
 def test_mostly_zero_vectors_become_sparse():
     g = nx.path_graph(10)
     for node in g:
         g.nodes[node]["x"] = np.eye(10)[node]
-    assert isinstance(graph_from_networkx(g).x, sp.csr_array)
+    assert isinstance(from_networkx(g).x, sp.csr_array)
 
 
 def test_parallel_edges_and_self_loops():
     g = nx.MultiGraph([(0, 1), (1, 0), (0, 1), (1, 2), (2, 2)])
     with pytest.warns(InputWarning, match="2 parallel edges join .* one of each is kept"):
-        assert graph_from_networkx(g).n_edges == 2
+        assert from_networkx(g).n_edges == 2
     g = nx.MultiGraph()
     g.add_weighted_edges_from([(0, 1, 2.0), (1, 0, 3.0)])
     with pytest.warns(InputWarning, match="1 parallel edge joins .* their weights are added"):
-        graph = graph_from_networkx(g)
+        graph = from_networkx(g)
     assert graph.adjacency.toarray().tolist() == [[0, 5], [5, 0]]
     directed = nx.MultiDiGraph([(0, 1), (1, 0)])
-    assert graph_from_networkx(directed).n_edges == 2  # two ways are not parallel
+    assert from_networkx(directed).n_edges == 2  # two ways are not parallel
 
 
 def test_an_edge_without_a_weight_counts_one_as_in_networkx():
     g = nx.Graph([(0, 1, {"weight": 3.0}), (1, 2)])
-    graph = graph_from_networkx(g)
+    graph = from_networkx(g)
     assert (graph.adjacency != nx.to_scipy_sparse_array(g, format="csr")).nnz == 0
 
 
@@ -210,9 +210,9 @@ def test_nested_attributes_are_left_out_and_told():
     nx.set_node_attributes(g, {0: {"r": {"g": 1}}, 1: {"r": {"g": 2}}}, "viz")
     nx.set_node_attributes(g, 1.0, "size")
     with pytest.warns(InputWarning, match="the attribute 'viz' is left out: it is nested, such as"):
-        assert graph_from_networkx(g).attributes.names == ("size",)
+        assert from_networkx(g).attributes.names == ("size",)
     with pytest.raises(InputError, match="the attribute 'viz' has the value"):
-        graph_from_networkx(g, attributes=["viz"])
+        from_networkx(g, attributes=["viz"])
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def weight(value):
 )
 def test_refusals(g, arguments, message):
     with pytest.raises(InputError, match=message) as caught:
-        graph_from_networkx(g, **arguments)
+        from_networkx(g, **arguments)
     assert "\n" not in str(caught.value)
 
 
@@ -249,7 +249,7 @@ def test_vectors_that_do_not_fit():
     g = nx.path_graph(2)
     g.nodes[0]["x"] = [1.0, 2.0]
     with pytest.raises(InputError, match="node 1 has no 'x', which is a vector elsewhere"):
-        graph_from_networkx(g)
+        from_networkx(g)
     g.nodes[1]["x"] = [1.0]
     with pytest.raises(InputError, match="'x' has 2 entries at node 0, but 1 at node 1"):
-        graph_from_networkx(g)
+        from_networkx(g)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from graphgate import Graph, InputError, graph_from_pyg, to_pyg
+from graphgate import Graph, InputError, from_pyg, to_pyg
 from graphgate.errors import InputWarning
 from tests.graphs import graphs
 
@@ -44,7 +44,7 @@ def same(a: Graph, b: Graph) -> None:
 @given(graphs())
 def test_there_and_back(graph):
     for sparse in (False, True):
-        back = graph_from_pyg(to_pyg(graph, sparse=sparse))
+        back = from_pyg(to_pyg(graph, sparse=sparse))
         same(back, graph)
         symmetric = (graph.adjacency != graph.adjacency.T).nnz == 0
         assert back.directed is (not symmetric)
@@ -67,7 +67,7 @@ def test_everything_that_a_graph_has_goes_along():
     assert data.y.tolist() == [0, -1, 1, 0]
     assert data.train_mask.tolist() == [True, False, False, False]
     assert data.validate()
-    same(graph_from_pyg(data), graph)
+    same(from_pyg(data), graph)
     data.x[0, 0] = 9  # a copy: the graph cannot be changed
     assert graph.x[0, 0] == 1
 
@@ -80,7 +80,7 @@ def test_what_pyg_users_have():
         train_mask=torch.tensor([True, False, False]),
         val_mask=torch.tensor([False, True, False]),
     )
-    graph = graph_from_pyg(data)
+    graph = from_pyg(data)
     assert repr(graph) == (
         "Graph(3 nodes, 2 undirected edges, 3 dense features, 2 classes, train 1, val 1)"
     )
@@ -90,20 +90,20 @@ def test_what_pyg_users_have():
 
 def test_direction_is_found_as_pyg_finds_it():
     one_way = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
-    graph = graph_from_pyg(one_way)
+    graph = from_pyg(one_way)
     assert graph.directed
     assert graph.attended[[1]].indices.tolist() == [0]  # a message goes from source to target
     both = Data(x=torch.eye(3), edge_index=to_undirected(one_way.edge_index))
-    assert not graph_from_pyg(both).directed
+    assert not from_pyg(both).directed
     weighted = Data(x=torch.eye(3), edge_index=PATH, edge_weight=torch.tensor([1.0, 2, 3, 3]))
-    assert graph_from_pyg(weighted).directed
+    assert from_pyg(weighted).directed
     weighted.edge_weight = torch.tensor([2.0, 2, 3, 3])
-    assert not graph_from_pyg(weighted).directed
+    assert not from_pyg(weighted).directed
     assert weighted.is_undirected()
 
 
 def test_without_features_they_are_those_of_the_structure():
-    graph = graph_from_pyg(Data(edge_index=PATH, num_nodes=5))
+    graph = from_pyg(Data(edge_index=PATH, num_nodes=5))
     assert graph.structural
     assert graph.n_nodes == 5
     assert to_pyg(graph).x.shape == (5, graph.n_features)
@@ -112,7 +112,7 @@ def test_without_features_they_are_those_of_the_structure():
 def test_a_sparse_adjacency_is_read_as_pyg_writes_it():
     edges = torch.tensor([[0, 2], [1, 1]])
     adj_t = torch.sparse_coo_tensor(edges.flip(0), torch.ones(2), (3, 3))
-    graph = graph_from_pyg(Data(x=torch.eye(3), adj_t=adj_t))
+    graph = from_pyg(Data(x=torch.eye(3), adj_t=adj_t))
     assert graph.directed
     assert not graph.weighted
     assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
@@ -121,21 +121,21 @@ def test_a_sparse_adjacency_is_read_as_pyg_writes_it():
 def test_weights_under_another_name():
     data = Data(x=torch.eye(3), edge_index=PATH, edge_attr=torch.tensor([[2.0], [2], [3], [3]]))
     with pytest.warns(InputWarning, match="edge_attr of the Data is left out; name it by `weight`"):
-        assert not graph_from_pyg(data).weighted
-    assert graph_from_pyg(data, weight="edge_attr").adjacency[0, 1] == 2
+        assert not from_pyg(data).weighted
+    assert from_pyg(data, weight="edge_attr").adjacency[0, 1] == 2
     with pytest.raises(InputError, match="no 'strength' to take the weights from"):
-        graph_from_pyg(Data(x=torch.eye(3), edge_index=PATH), weight="strength")
+        from_pyg(Data(x=torch.eye(3), edge_index=PATH), weight="strength")
 
 
 def test_parallel_edges_are_merged_and_told():
     index = torch.tensor([[0, 0, 1, 1], [1, 1, 0, 0]])
     with pytest.warns(InputWarning, match="2 parallel edges join a pair .* one of each is kept"):
-        graph = graph_from_pyg(Data(x=torch.eye(2), edge_index=index))
+        graph = from_pyg(Data(x=torch.eye(2), edge_index=index))
     assert graph.n_edges == 1
     assert not graph.directed
     weights = torch.tensor([1.0, 2, 3, 0])
     with pytest.warns(InputWarning, match="their weights are added"):
-        graph = graph_from_pyg(Data(x=torch.eye(2), edge_index=index, edge_weight=weights))
+        graph = from_pyg(Data(x=torch.eye(2), edge_index=index, edge_weight=weights))
     assert graph.adjacency.toarray().tolist() == [[0, 3], [3, 0]]
 
 
@@ -143,8 +143,8 @@ def test_masks_of_several_splits():
     masks = torch.tensor([[True, False], [False, True], [False, False]])
     data = Data(x=torch.eye(3), edge_index=PATH, train_mask=masks, test_mask=~masks.any(1))
     with pytest.raises(InputError, match=r"train_mask has 2 columns; say by split= .*\(0 to 1\)"):
-        graph_from_pyg(data)
-    assert graph_from_pyg(data, split=1).splits["train"].tolist() == [False, True, False]
+        from_pyg(data)
+    assert from_pyg(data, split=1).splits["train"].tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_masks_of_several_splits():
 def test_refusals(fields, message):
     data = Data(**{"x": torch.eye(3), "edge_index": PATH} | fields)
     with pytest.raises(InputError, match=message):
-        graph_from_pyg(data)
+        from_pyg(data)
 
 
 def test_without_pyg(monkeypatch):
@@ -184,9 +184,9 @@ def test_without_pyg(monkeypatch):
 
 def test_what_is_no_data():
     with pytest.raises(InputError, match=r"is needed, got list; of a dataset give an element"):
-        graph_from_pyg([])
+        from_pyg([])
     with pytest.raises(InputError, match="no nodes"):
-        graph_from_pyg(Data(x=torch.empty(0, 3), edge_index=torch.empty(2, 0, dtype=torch.long)))
+        from_pyg(Data(x=torch.empty(0, 3), edge_index=torch.empty(2, 0, dtype=torch.long)))
 
 
 def test_the_examples_of_the_docs_print_what_they_show(capsys):

@@ -26,9 +26,9 @@ from graphgate import (
     Graph,
     InputError,
     InputWarning,
-    frames_from_graph,
-    graph_from_frames,
+    from_tables,
     read_graph,
+    to_tables,
 )
 
 EDGES = {"source": ["a", "b", "c"], "target": ["b", "c", "a"]}
@@ -76,7 +76,7 @@ def made(request, files):
         if request.param == "parquet":
             return files(edges, nodes, **options)
         form = {"arrow": pa.table, "pandas": pd.DataFrame, "polars": pl.DataFrame}[request.param]
-        return graph_from_frames(form(edges), None if nodes is None else form(nodes), **options)
+        return from_tables(form(edges), None if nodes is None else form(nodes), **options)
 
     return make
 
@@ -214,7 +214,7 @@ def test_uuids_are_known_by_their_text(tmp_path):
     ids = [uuid.UUID(int=at + 7) for at in range(3)]
     edges = pd.DataFrame({"source": ids[:2], "target": ids[1:]})
     nodes = pd.DataFrame({"id": ids, "a": [0, 1, 2]})
-    graph = graph_from_frames(edges, nodes)
+    graph = from_tables(edges, nodes)
     assert graph.ids.tolist() == [str(each) for each in ids]
     assert graph.n_edges == 2
     edges.astype(str).to_csv(tmp_path / "e.csv", index=False)
@@ -224,11 +224,11 @@ def test_uuids_are_known_by_their_text(tmp_path):
 
 def test_tables_without_rows():
     none = pd.DataFrame({"source": [], "target": []})
-    assert graph_from_frames(none, pd.DataFrame({"id": [1, 2], "a": [0, 1]})).n_edges == 0
+    assert from_tables(none, pd.DataFrame({"id": [1, 2], "a": [0, 1]})).n_edges == 0
     with pytest.raises(InputError, match="has no edges, and there is no table of nodes"):
-        graph_from_frames(none)
+        from_tables(none)
     with pytest.raises(InputError, match="table of nodes has columns but no rows"):
-        graph_from_frames(none, pd.DataFrame({"id": [], "a": []}))
+        from_tables(none, pd.DataFrame({"id": [], "a": []}))
 
 
 def test_text_files_know_ids_by_their_spelling(tmp_path):
@@ -406,7 +406,7 @@ def test_types_of_parquet(tmp_path, row_group_size):
 def test_types_that_are_no_attributes(kind):
     nodes = pa.table({"id": [1], "odd": pa.nulls(1).cast(kind)})
     with pytest.raises(InputError, match="the table of nodes, column 'odd': values of type"):
-        graph_from_frames(pa.table({"source": [1], "target": [1]}), nodes)
+        from_tables(pa.table({"source": [1], "target": [1]}), nodes)
 
 
 @pytest.mark.parametrize("raw", [b"", b"PAR1", b"nonsense" * 20])
@@ -450,13 +450,13 @@ class SpeaksArrow:
 
 
 def test_what_is_a_frame():
-    assert graph_from_frames(SpeaksArrow(pa.table(EDGES))).n_edges == 3
+    assert from_tables(SpeaksArrow(pa.table(EDGES))).n_edges == 3
     frame = pd.DataFrame({"a": [1, 2, 3]}, index=pd.Index(["a", "b", "c"], name="id"))
-    graph = graph_from_frames(pd.DataFrame(EDGES, index=[7, 8, 9]), frame)
+    graph = from_tables(pd.DataFrame(EDGES, index=[7, 8, 9]), frame)
     assert graph.ids.tolist() == ["a", "b", "c"]
     assert graph.attributes.names == ("a",)
     town = pd.Categorical(["x", "y", "x"])
-    graph = graph_from_frames(pd.DataFrame(EDGES), frame.assign(a=town))
+    graph = from_tables(pd.DataFrame(EDGES), frame.assign(a=town))
     assert graph.attributes["a"].tolist() == ["x", "y", "x"]
     for wrong, words in [
         ([(1, 2)], "must be a data frame of pandas or Polars or an Arrow table, got list"),
@@ -470,7 +470,7 @@ def test_what_is_a_frame():
         (pa.table({"source": pa.nulls(0), "target": pa.nulls(0)}), "has no edges, and there is no"),
     ]:
         with pytest.raises(InputError, match=words) as caught:
-            graph_from_frames(wrong)
+            from_tables(wrong)
         assert "\n" not in str(caught.value)
 
 
@@ -478,7 +478,7 @@ def test_a_graph_does_not_change_with_its_frames():
     numbers = np.array([1.0, 2.0, 4.0])
     for form in (pa.table, lambda columns: pd.DataFrame(columns, copy=False)):
         nodes = form({"id": ["a", "b", "c"], "size": numbers})
-        graph = graph_from_frames(form(EDGES), nodes)
+        graph = from_tables(form(EDGES), nodes)
         numbers += 1
         assert graph.attributes["size"].tolist() == (numbers - 1).tolist()
 
@@ -531,10 +531,10 @@ def attributed(draw, kinds=("number", "boolean", "category", "words")) -> Graph:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(attributed())
 def test_what_comes_out_goes_in_again(tmp_path, graph):
-    nodes, edges = frames_from_graph(graph)
-    same(graph_from_frames(edges, nodes, directed=graph.directed), graph)
+    nodes, edges = to_tables(graph)
+    same(from_tables(edges, nodes, directed=graph.directed), graph)
     frames = pl.from_arrow(edges), pl.from_arrow(nodes)
-    same(graph_from_frames(*frames, directed=graph.directed), graph)
+    same(from_tables(*frames, directed=graph.directed), graph)
     pq.write_table(nodes, tmp_path / "n.parquet")
     pq.write_table(edges, tmp_path / "e.parquet")
     same(read_graph(tmp_path / "e.parquet", tmp_path / "n.parquet", directed=graph.directed), graph)
@@ -544,10 +544,10 @@ def test_what_comes_out_goes_in_again(tmp_path, graph):
 @settings(max_examples=40)
 @given(attributed(kinds=("number", "boolean", "category")))
 def test_through_pandas(graph):
-    nodes, edges = frames_from_graph(graph)
+    nodes, edges = to_tables(graph)
     frames = edges.to_pandas(), nodes.to_pandas()
     kinds = None if graph.structural else graph.attributes.kinds
-    back = graph_from_frames(*frames, directed=graph.directed, kinds=kinds)
+    back = from_tables(*frames, directed=graph.directed, kinds=kinds)
     assert back.fingerprint() == graph.fingerprint()
     assert back.classes == graph.classes
 
@@ -555,7 +555,7 @@ def test_through_pandas(graph):
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(attributed(kinds=("number", "boolean", "category")))
 def test_through_csv(tmp_path, graph):
-    for name, table in zip(("n", "e"), frames_from_graph(graph), strict=True):
+    for name, table in zip(("n", "e"), to_tables(graph), strict=True):
         flat = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table]
         pyarrow.csv.write_csv(pa.table(flat, table.column_names), tmp_path / f"{name}.csv")
     kinds = None if graph.structural else graph.attributes.kinds
@@ -569,11 +569,11 @@ def test_through_csv(tmp_path, graph):
 
 def test_features_go_out_as_numbers():
     x = np.array([[1.5, 0], [0, 2]])
-    nodes, _ = frames_from_graph(Graph(x, feature_names=["a", "b"]))
+    nodes, _ = to_tables(Graph(x, feature_names=["a", "b"]))
     assert nodes.to_pydict() == {"id": [0, 1], "a": [1.5, 0], "b": [0, 2]}
-    nodes, _ = frames_from_graph(Graph(sp.csr_array(x)))
+    nodes, _ = to_tables(Graph(sp.csr_array(x)))
     assert nodes["features"].to_pylist() == [[("feature 0", 1.5)], [("feature 1", 2.0)]]
     with pytest.raises(InputError, match="an attribute is named 'id'"):
-        frames_from_graph(Graph(Attributes.from_columns({"id": [1, 2]})))
+        to_tables(Graph(Attributes.from_columns({"id": [1, 2]})))
     with pytest.raises(InputError, match="several kinds as node id"):
-        frames_from_graph(Graph(x, ids=[1, "a"]))
+        to_tables(Graph(x, ids=[1, "a"]))

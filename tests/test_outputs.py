@@ -1,6 +1,7 @@
 """What was learned, in files: written, read back, and read by others."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.io import table_writer as tables
 from graphgate.io.attention import attention_table, write_attention
-from graphgate.io.embeddings import EMBEDDING_ENDINGS, read_embedding, write_embedding
+from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
 from graphgate.io.graph_tables import read_graph
 from graphgate.io.graph_writer import write_graph
 from graphgate.io.places import check_new_folder, check_output_path
@@ -167,18 +168,18 @@ def test_every_format_gives_back_what_was_written(tmp_path, data):
     finite = st.floats(allow_nan=False, allow_infinity=False, width=np.dtype(dtype).itemsize * 8)
     z = data.draw(arrays.arrays(dtype, (n, data.draw(st.integers(1, 3))), elements=finite))
     labels = data.draw(st.lists(st.none() | names, min_size=n, max_size=n))
-    for ending in EMBEDDING_ENDINGS:
+    for ending in (".parquet", ".csv", ".npz", ".txt"):
         holds = ending in (".parquet", ".csv", ".npz")
         path = write_embedding(tmp_path / f"z{ending}", ids, z, labels if holds else None)
         found = read_embedding(path)
-        assert found.ids.tolist() == (list(range(n)) if ending == ".npy" else ids)
+        assert found.ids.tolist() == ids
         assert found.labels == (labels if holds else None)
         with np.errstate(over="ignore"):
             equal = np.array_equal(found.vectors, z)
             # 0.1 as text may have been 0.1 in either precision.
             equal |= np.array_equal(found.vectors, z.astype(np.float32))
         assert equal
-        if ending in (".parquet", ".npz", ".npy"):
+        if ending in (".parquet", ".npz"):
             assert found.vectors.tobytes() == z.tobytes()
         if dtype == np.float32:
             assert found.vectors.dtype == dtype
@@ -188,9 +189,8 @@ def test_gensim_reads_the_text(tmp_path):
     gensim = pytest.importorskip("gensim.models")
     z = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
     ids = [f'"{i}"é' if i % 2 else f"n{i}" for i in range(5000)]
-    for ending in (".txt", ".vec", ".w2v"):
-        write_embedding(tmp_path / f"z{ending}", ids, z)
-    found = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "z.vec"))
+    write_embedding(tmp_path / "z.txt", ids, z)
+    found = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "z.txt"))
     assert found.index_to_key == ids
     np.testing.assert_array_equal(found.vectors, z)
 
@@ -208,17 +208,17 @@ def test_numpy_reads_the_arrays_without_pickles(tmp_path):
 
 @pytest.mark.parametrize("name", ["a b", "", "a\tb", " a", "a\u00a0b"])
 def test_an_id_with_white_space_is_no_word(tmp_path, name):
-    with pytest.raises(InputError, match="has white space in it"):
-        write_embedding(tmp_path / "z.vec", ["x", name], Z)
+    with pytest.raises(InputError, match="contains white space"):
+        write_embedding(tmp_path / "z.txt", ["x", name], Z)
     assert os.listdir(tmp_path) == []
 
 
 def test_formats_say_what_they_cannot_hold(tmp_path):
-    with pytest.raises(InputError, match="has no place for labels"):
-        write_embedding(tmp_path / "z.vec", [1, 2], Z, labels=[1, 2])
+    with pytest.raises(InputError, match="cannot store labels"):
+        write_embedding(tmp_path / "z.txt", [1, 2], Z, labels=[1, 2])
     with pytest.raises(InputError, match="ends in a zero byte"):
         write_embedding(tmp_path / "z.npz", ["a", "b\0"], Z)
-    with pytest.raises(InputError, match=r"must end in .parquet, .csv, .npz, .npy, .txt, .vec or"):
+    with pytest.raises(InputError, match=r"must end in \.parquet, \.csv, \.npz, \.txt or \.npy"):
         write_embedding(tmp_path / "z.pkl", [1, 2], Z)
 
 
@@ -228,18 +228,22 @@ def test_formats_say_what_they_cannot_hold(tmp_path):
         ("z.pkl", b"", "must end in one of"),
         ("z.csv", b"a,b\n1,2\n", "has no column 'node_id'"),
         ("z.csv", b"node_id,e0\n1,2\n1,3\n", "names a node twice"),
-        ("z.csv", b"node_id,e0\n1,nan\n", "the vector of node 1 has a value that is not finite"),
+        (
+            "z.csv",
+            b"node_id,e0\n1,nan\n",
+            "the vector of node 1 contains a value that is not finite",
+        ),
         ("z.csv", b"node_id,e0\n1,x\n", "line 2, column 'e0': 'x' is not a number"),
-        ("z.csv", b"node_id,label\n1,x\n", "a row of numbers a node"),
-        ("z.csv", b"node_id,e0\n", "a row of numbers a node"),
-        ("z.parquet", b"nothing", "is not an embedding that can be read"),
-        ("z.npz", b"nothing", "is not an embedding that can be read"),
-        ("z.npz", b"PK\x03\x04", "is not an embedding that can be read"),
-        ("z.npy", b"", "is not an embedding that can be read"),
-        ("z.vec", b"2 2\na 1 2\n", "says that it has 2 nodes, but it has 1"),
-        ("z.vec", b"2 2\na 1 2\nb 1\n", "is not an embedding that can be read"),
-        ("z.vec", b"a 1 2\nb 1 3\n", "must begin with two whole numbers"),
-        ("z.vec", b"1 1\na one\n", "is not an embedding that can be read"),
+        ("z.csv", b"node_id,label\n1,x\n", "one row of floats per node"),
+        ("z.csv", b"node_id,e0\n", "one row of floats per node"),
+        ("z.parquet", b"nothing", "is not a readable embedding"),
+        ("z.npz", b"nothing", "is not a readable embedding"),
+        ("z.npz", b"PK\x03\x04", "is not a readable embedding"),
+        ("z.npy", b"", "must end in one of .parquet, .csv, .npz, .txt"),
+        ("z.txt", b"2 2\na 1 2\n", "declares 2 nodes, but contains 1"),
+        ("z.txt", b"2 2\na 1 2\nb 1\n", "is not a readable embedding"),
+        ("z.txt", b"a 1 2\nb 1 3\n", "must begin with two integers"),
+        ("z.txt", b"1 1\na one\n", "is not a readable embedding"),
     ],
 )
 def test_what_is_no_embedding_is_one_sentence(tmp_path, name, content, words):
@@ -255,17 +259,34 @@ def test_a_table_and_an_array_that_are_no_embeddings(tmp_path):
         read_embedding(tmp_path / "z.parquet")
     table = pyarrow.table({"node_id": [1, 2], "embedding": [[1.0], [1.0, 2.0]]})
     pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
-    with pytest.raises(InputError, match="is not an embedding"):
+    with pytest.raises(InputError, match="is not a readable embedding"):
         read_embedding(tmp_path / "z.parquet")
     np.savez(tmp_path / "z.npz", ids=np.array([1, 2]))
-    with pytest.raises(InputError, match="is not an embedding"):
+    with pytest.raises(InputError, match="is not a readable embedding"):
         read_embedding(tmp_path / "z.npz")
-    np.save(tmp_path / "z.npy", np.arange(3.0))
-    with pytest.raises(InputError, match="a row of numbers a node"):
-        read_embedding(tmp_path / "z.npy")
     for path, words in ((tmp_path / "absent.npz", "does not exist"), (tmp_path, "is a directory")):
         with pytest.raises(InputError, match=words):
             read_embedding(path)
+
+
+def test_an_embedding_as_a_frame_a_dictionary_and_a_file(tmp_path, monkeypatch):
+    made = Embedding(np.array(["a", "b"], dtype=object), Z, ["x", None])
+    frame = made.to_frame()
+    assert frame.index.tolist() == ["a", "b"]
+    assert frame.index.name == "node_id"
+    assert frame.columns.tolist() == ["e0", "e1", "e2", "label"]
+    np.testing.assert_array_equal(frame[["e0", "e1", "e2"]].to_numpy(), Z)
+    assert frame["label"].tolist() == ["x", None]
+    assert made.to_dict().keys() == {"a", "b"}
+    np.testing.assert_array_equal(made.to_dict()["b"], Z[1])
+    for ending in (".parquet", ".txt", ".npz"):
+        again = read_embedding(made.save(tmp_path / f"z{ending}"))
+        assert again.ids.tolist() == ["a", "b"]
+        np.testing.assert_allclose(again.vectors, Z, rtol=1e-7)
+        assert again.labels == (None if ending == ".txt" else ["x", None])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = Embedding(np.array([4, 5]), Z).to_frame()
+    assert table.to_pydict() == {"node_id": [4, 5], "e0": [0.1, 4], "e1": [2, 5e-20], "e2": [-3, 6]}
 
 
 # --- attention and reconstruction ----------------------------------------------------------------

@@ -27,9 +27,7 @@ RAW = {  # listed, self-loops, distinct
 @pytest.mark.parametrize("name", source.NAMES)
 def test_the_original_files_give_the_published_counts(planetoid, name):
     data = source.read_planetoid(planetoid, name)
-    edges = data.edges
-    assert (edges.listed, edges.self_loops, edges.distinct) == RAW[name]
-    assert data.graph.n_edges == RAW[name][2]
+    assert (data.listed_edges, data.self_loops, data.graph.n_edges) == RAW[name]
     assert data.graph.x.dtype == np.float32
     assert sp.issparse(data.graph.x)
     assert data.graph.ids.tolist() == list(range(data.graph.n_nodes))
@@ -79,7 +77,7 @@ def test_a_small_dataset_by_hand(fake_cora):
     assert np.flatnonzero(graph.splits["train"]).tolist() == [0, 1, 2]
     assert np.flatnonzero(graph.splits["val"]).tolist() == list(range(3, 503))
     assert np.flatnonzero(graph.splits["test"]).tolist() == [505, 506, 508, 509]
-    assert (data.edges.listed, data.edges.self_loops, data.edges.distinct) == (512, 1, 510)
+    assert (data.listed_edges, data.self_loops, data.graph.n_edges) == (512, 1, 510)
 
 
 def test_an_altered_file_is_refused_before_anything_is_parsed(fake_cora, monkeypatch):
@@ -188,7 +186,7 @@ RECONSTRUCT = b"cnumpy.core.multiarray\n_reconstruct\n"
 )
 def test_every_other_name_is_refused(module, name):
     direct = HEAD + _call(module, name, b"x") + b"."
-    with pytest.raises(InputError, match=rf"^FILE is not .*asks for {module}\.{name}; fetch"):
+    with pytest.raises(InputError, match=rf"^FILE is not .*asks for {module}\.{name}; download"):
         load_content(direct, "FILE")
     nested = HEAD + RECONSTRUCT + b"(" + _call(module, name, b"x") + b"K\x00\x85U\x01btR."
     with pytest.raises(InputError, match=rf"{module}\.{name}"):
@@ -231,22 +229,22 @@ def test_nothing_runs(tmp_path):
         (HEAD + CSR + b")\x81}b.", "'data'"),
         (HEAD + CSR + b")\x81N}(U\x04dataK\x01u\x86b.", "."),
         (HEAD + CSR + b")\x81q\x00}(U\x04datah\x00U\x07indicesh\x00U\x06indptrh\x00ub.", "."),
-        # Classes that are only ever passed on.
+        # Classes that are only ever an argument.
         (HEAD + CSR + b")R.", "calls csr_matrix"),
-        (HEAD + b"c__builtin__\nlist\n)R.", "only ever passed on"),
+        (HEAD + b"c__builtin__\nlist\n)R.", "only ever an argument"),
         (HEAD + b"cnumpy\nndarray\nK\x05\x85R.", "."),
         # Arrays that hold objects, or are announced larger than they are.
-        (HEAD + b"cnumpy\ndtype\n(U\x02O8K\x00K\x01tR.", "of the kind 'O8'"),
-        (HEAD + b"cnumpy\ndtype\n(U\x02V8K\x00K\x01tR.", "of the kind 'V8'"),
+        (HEAD + b"cnumpy\ndtype\n(U\x02O8K\x00K\x01tR.", "of dtype 'O8'"),
+        (HEAD + b"cnumpy\ndtype\n(U\x02V8K\x00K\x01tR.", "of dtype 'V8'"),
         (ARRAY.replace(b"K\x03\x85", b"K\x09\x85"), "reshape"),
         (ARRAY.replace(b"U\x01<", b"U\x01|"), "byte order"),
         # Values that no Planetoid file is.
-        (HEAD + b"N.", "holds a nonetype"),
-        (HEAD + b"].", "holds a list"),
-        (HEAD + b"K\x05.", "holds a int"),
-        (HEAD + DICT + b"c__builtin__\nlist\n\x85R(K\x01U\x01xu.", "whole numbers"),
-        (HEAD + DICT + b"c__builtin__\nlist\n\x85R(K\x01](U\x01xeu.", "whole numbers"),
-        (HEAD + DICT + b"c__builtin__\nlist\n\x85R(U\x01a]u.", "whole numbers"),
+        (HEAD + b"N.", "contains a nonetype"),
+        (HEAD + b"].", "contains a list"),
+        (HEAD + b"K\x05.", "contains a int"),
+        (HEAD + DICT + b"c__builtin__\nlist\n\x85R(K\x01U\x01xu.", "lists of integers"),
+        (HEAD + DICT + b"c__builtin__\nlist\n\x85R(K\x01](U\x01xeu.", "lists of integers"),
+        (HEAD + DICT + b"c__builtin__\nlist\n\x85R(U\x01a]u.", "lists of integers"),
         # Instructions that the files do not use.
         (b"cos\nsystem\n(S'true'\ntR.", "instruction STRING"),
         (b"(S'true'\nios\nsystem\n.", "instruction STRING"),

@@ -113,9 +113,9 @@ for name in ("cora", "citeseer", "pubmed"):
 
 def test_the_installed_package_has_its_datasets(run, installed):
     assert run("-c", LOAD, str(installed)).splitlines() == [
-        "cora 2708 carried with the package",
-        "citeseer 3327 carried with the package",
-        "pubmed 19717 carried with the package",
+        "cora 2708 bundled with the package",
+        "citeseer 3327 bundled with the package",
+        "pubmed 19717 bundled with the package",
     ]
 
 

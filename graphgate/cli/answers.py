@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphgate.io.embeddings import Embedding
 
 EmbeddingFile = Annotated[
-    Path, typer.Argument(help="An embedding: .parquet, .csv, .npz, .npy, .txt, .vec or .w2v.")
+    Path, typer.Argument(help="An embedding: .parquet, .csv, .npz or word2vec's .txt.")
 ]
 Labels = Annotated[
     Path | None,

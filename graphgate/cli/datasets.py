@@ -22,12 +22,12 @@ app.add_typer(data, name="data", rich_help_panel=PAPER)
 @data.command(name="list", epilog="Example: graphgate data list")
 def list_data() -> None:
     """Show the datasets: the paper's counts, ours without duplicates, and where they are."""
-    from graphgate.datasets.citation import dataset_rows
+    from graphgate.datasets.citation import NAMES, load_dataset
 
     heads = ["dataset", "nodes", "edges", "distinct", "features", "classes", "split", "from"]
     rows = []
-    for row in dataset_rows():
-        ours = row.ours
+    for row in map(load_dataset, NAMES):
+        ours = row.statistics
         split = f"{ours.train}/{ours.val}/{ours.test} {row.split}"
         counts = (ours.nodes, row.listed_edges, ours.edges, ours.features, ours.classes)
         rows.append([row.name, *(f"{count:,}" for count in counts), split, row.origin])
@@ -42,12 +42,12 @@ def fetch(
     folder: Annotated[Path | None, typer.Option(help="Instead of the cache.")] = None,
 ) -> None:
     """Download the public Planetoid files, each checked against its SHA-256."""
-    from graphgate.datasets.citation import NAMES, check_name, fetch
+    from graphgate.datasets.citation import NAMES, check_name, fetch_dataset
 
     for name in names or NAMES:
         check_name(name)
     for name in names or NAMES:
-        typer.echo(f"{name}: in {fetch(name, folder=folder)}")
+        typer.echo(f"{name}: in {fetch_dataset(name, folder)}")
 
 
 @data.command(epilog="Example: graphgate data export cora papers")
@@ -72,11 +72,11 @@ def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Datasets; all if none.")] = None,
 ) -> None:
     """Check every copy of every file; exit code 2 if one is altered or unreadable."""
-    from graphgate.datasets.citation import NAMES, verify
+    from graphgate.datasets.citation import NAMES, verify_dataset
 
     rows, found = [], []
     for name in names or NAMES:
-        statuses = verify(name)
+        statuses = verify_dataset(name)
         found += statuses
         for place in dict.fromkeys(status.place for status in statuses):
             files = [status for status in statuses if status.place == place]

@@ -251,12 +251,12 @@ class _Places:
 
     def check_names(self, graph: Graph) -> None:
         """Before any training: what is written can name these nodes, labels and features."""
-        from graphgate.io.embeddings import LABEL_ENDINGS, held
+        from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
 
         ending = ".parquet" if self.out is None else self.out.suffix.lower()
-        held(ending, graph.ids, graph.label_values() if ending in LABEL_ENDINGS else None)
+        stored_names(ending, graph.ids, graph.label_values() if ending in LABEL_ENDINGS else None)
         if self.run is not None:
-            held(".parquet", graph.ids, graph.label_values())
+            stored_names(".parquet", graph.ids, graph.label_values())
         if self.reconstruction is not None:
             from graphgate.io.reconstruction import check_feature_names
 

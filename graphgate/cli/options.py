@@ -16,7 +16,7 @@ _NODES = (
     ".mtx). Without one, nodes are told apart by where they stand in the graph, which embeds "
     "worse than attributes do."
 )
-_EMBEDDING = "The embedding: .parquet, .csv, .npz, .npy, or word2vec's .txt, .vec, .w2v."
+_EMBEDDING = "The embedding: .parquet, .csv, .npz, .npy, or word2vec's .txt."
 
 Edges = Annotated[Path, typer.Argument(help=_EDGES)]
 EdgesIfAny = Annotated[Path | None, typer.Argument(help=_EDGES)]

@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    bundled, download, unpickler, splits, planetoid, citation
+    download, unpickler, splits, planetoid, bundled, citation
 """

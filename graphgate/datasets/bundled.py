@@ -1,59 +1,51 @@
-"""The copies of the citation datasets that come with the package, so that all runs offline.
+"""The copies of the citation datasets that are bundled with the package, for offline use.
 
-`scripts/build_carried_data.py` makes them; nothing in them is a pickle. A sparse pattern is
-stored as the number of entries of every row (`*_lengths`) and the step from one column to the
+`scripts/build_bundled_data.py` builds them; none of them contains a pickle. A sparse pattern is
+stored as the number of entries in each row (`*_lengths`) and the step from one column to the
 next (`*_gaps`), small numbers that compress well. Pubmed's features are tf-idf values: a word
 count, divided by the length of the text, times the weight of the word. The three factors are
-stored, and their product, in this order of operations, is every float32 of the original files.
+stored, and their product, in this order of operations, equals every float32 of the original files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.datasets.planetoid import SPLITS, RawDataset
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 
-# SHA-256 of the files in graphgate/data.
+# SHA-256 of the files in graphgate/datasets/data.
 CHECKSUMS = {
     "cora.npz": "22b0f3b91f2b4d47e9c661b5d30292fe14d8357fad4df3d034ef88f94557670e",
     "citeseer.npz": "05057053ace8e83a5fe978e50529801ce6519f652ae915d986613c6b01eb10d8",
     "pubmed.npz": "5114c381c55df86eff8bcc4422cd54828c98a252f5f7490a45fe239d37916e29",
 }
-SPLITS = ("train", "val", "test")
 
 
-@dataclass(frozen=True)
-class CarriedData:
-    graph: Graph
-    listed_edges: int
-    self_loops: int
-
-
-def carried_bytes(name: str) -> bytes:
-    """The file of a dataset as it is installed, unchecked."""
+def bundled_bytes(name: str) -> bytes:
+    """The installed file of a dataset, not checked."""
     return (resources.files("graphgate.datasets") / "data" / f"{name}.npz").read_bytes()
 
 
-def read_carried(name: str) -> CarriedData:
-    """The carried copy of a dataset, its SHA-256 checked first."""
+def read_bundled(name: str) -> RawDataset:
+    """The bundled copy of a dataset, after checking its SHA-256."""
     try:
-        data = carried_bytes(name)
+        data = bundled_bytes(name)
     except OSError:
-        raise InputError(f"the package lacks its file {name}.npz; install it again") from None
+        raise InputError(f"the package lacks its file {name}.npz; reinstall graphgate") from None
     if hashlib.sha256(data).hexdigest() != CHECKSUMS[f"{name}.npz"]:
-        raise InputError(f"the package's file {name}.npz was altered; install it again")
+        raise InputError(f"the package's file {name}.npz was altered; reinstall graphgate")
     return decode(data)
 
 
-def decode(data: bytes) -> CarriedData:
-    """The dataset that a carried file holds."""
+def decode(data: bytes) -> RawDataset:
+    """The dataset stored in a bundled file."""
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         stored = {key: archive[key] for key in archive.files}
     n = len(stored["x_lengths"])
@@ -73,7 +65,7 @@ def decode(data: bytes) -> CarriedData:
         labels=[None if code < 0 else classes[code] for code in codes],
         splits={split: stored["split"] == at for at, split in enumerate(SPLITS)},
     )
-    return CarriedData(graph, int(stored["listed_edges"]), int(stored["self_loops"]))
+    return RawDataset(graph, int(stored["listed_edges"]), int(stored["self_loops"]))
 
 
 def expand(lengths: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
-"""Cora, Citeseer and Pubmed by name, from the best place that has them.
+"""Cora, Citeseer and Pubmed by name, from the best available source.
 
-A folder that the user names comes first, then the cache that `fetch` fills, then the copy that
-comes with the package. Only `fetch` touches the network.
+A folder that the user names comes first, then the cache that `fetch_dataset` fills, then the copy
+bundled with the package. Only `fetch_dataset` uses the network.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from graphgate.datasets import bundled as carried
-from graphgate.datasets import planetoid
+from graphgate.datasets import bundled, planetoid
 from graphgate.datasets.download import download
-from graphgate.datasets.planetoid import NAMES
+from graphgate.datasets.planetoid import NAMES, SPLITS
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.io.progress import progress_bar
 
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
 FOLDER_VARIABLE = "GRAPHGATE_DATA"
-CARRIED = "carried with the package"
+BUNDLED = "bundled with the package"
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,11 @@ PAPER_STATISTICS = {
 class Dataset:
     """A citation graph and where it comes from.
 
-    `split` is "public" (Planetoid's, on which results are compared) or "seeded" (our own of the
-    same sizes). `listed_edges` and `self_loops` count what the source lists, as papers do;
-    `graph.n_edges` counts distinct pairs.
+    split : "public" (Planetoid's, on which results are compared) or "seeded" (a fixed random
+        split of the same sizes).
+    origin : where the files were found.
+    listed_edges, self_loops : counts of what the source lists, as papers report them;
+        `graph.n_edges` counts distinct pairs.
     """
 
     name: str
@@ -64,39 +65,26 @@ class Dataset:
 
     @property
     def caveat(self) -> str:
-        """What to say beside every number made with this dataset; empty for the public split."""
+        """What to report beside every result on this dataset; empty for the public split."""
         if self.split == "public":
             return ""
         return (
             f"{self.name}: a fixed seeded split of the public one's sizes, not the public split; "
-            f"`graphgate data fetch {self.name}` gets that"
+            f"fetch_dataset({self.name!r}) downloads that"
         )
 
     @property
     def statistics(self) -> Statistics:
         graph = self.graph
-        sizes = (int(graph.splits[split].sum()) for split in ("train", "val", "test"))
+        sizes = (int(graph.splits[split].sum()) for split in SPLITS)
         return Statistics(
             graph.n_nodes, graph.n_edges, graph.n_features, len(graph.classes), *sizes
         )
 
 
 @dataclass(frozen=True)
-class DatasetRow:
-    """A line of `graphgate data list`: the paper's counts beside ours, duplicates removed."""
-
-    name: str
-    paper: Statistics
-    ours: Statistics
-    listed_edges: int
-    self_loops: int
-    split: str
-    origin: str
-
-
-@dataclass(frozen=True)
 class FileStatus:
-    """A line of `graphgate data verify`; status is ok, missing, altered or unreadable."""
+    """A file of a dataset; `status` is ok, missing, altered or unreadable."""
 
     place: str
     file: str
@@ -104,7 +92,14 @@ class FileStatus:
 
 
 def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """The dataset `name`, from `folder` (or $GRAPHGATE_DATA), the cache, or the package.
+    """Load a citation dataset.
+
+    Parameters
+    ----------
+    name : "cora", "citeseer" or "pubmed".
+    folder : a folder with Planetoid's files; by default the one that the environment variable
+        GRAPHGATE_DATA names. Where it has none of the files, the cache filled by `fetch_dataset`
+        is used, and otherwise the copy bundled with the package.
 
     >>> load_dataset("citeseer").graph.n_edges
     4552
@@ -114,55 +109,47 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
     if named is not None and _present(named, name):
         return _from_planetoid(name, named)
     cache = cache_folder()
-    # A fetch that was cut off leaves some files: that must not break what worked before it.
+    # An interrupted download leaves some files; the bundled copy must keep working.
     if len(_present(cache, name)) == len(planetoid.PARTS):
         return _from_planetoid(name, cache)
-    copy = carried.read_carried(name)
+    copy = bundled.read_bundled(name)
     split = "seeded" if name == "cora" else "public"
-    return Dataset(name, copy.graph, split, CARRIED, copy.listed_edges, copy.self_loops)
+    return Dataset(name, copy.graph, split, BUNDLED, copy.listed_edges, copy.self_loops)
 
 
-def dataset_rows(folder: str | os.PathLike[str] | None = None) -> list[DatasetRow]:
-    """Every dataset as it would be loaded now, beside the paper's statistics."""
-    return [
-        DatasetRow(
-            name=name,
-            paper=PAPER_STATISTICS[name],
-            ours=dataset.statistics,
-            listed_edges=dataset.listed_edges,
-            self_loops=dataset.self_loops,
-            split=dataset.split,
-            origin=dataset.origin,
-        )
-        for name in NAMES
-        for dataset in [load_dataset(name, folder)]
-    ]
-
-
-def fetch(
+def fetch_dataset(
     name: str,
-    *,
     folder: str | os.PathLike[str] | None = None,
+    *,
     base_url: str = PLANETOID_URL,
     timeout: float = 30.0,
-    show: bool = True,
+    progress: bool = True,
 ) -> Path:
-    """Downloads the files of a dataset that are not there and right yet; returns their folder.
+    """Download the Planetoid files of a dataset that are missing or damaged.
 
-    They go into the cache, or into `folder`. Each is checked against its SHA-256 before it gets
-    its name.
+    Parameters
+    ----------
+    name : "cora", "citeseer" or "pubmed".
+    folder : where to put them; by default the cache, from which `load_dataset` reads.
+    base_url : the address of the folder that has the files.
+    timeout : seconds to wait for a response.
+    progress : show a progress bar (on terminals only).
+
+    Returns
+    -------
+    The folder. Each file is checked against its SHA-256 before it is stored under its name.
     """
     check_name(name)
     target = cache_folder() if folder is None else Path(folder).expanduser()
     try:
         target.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{target} is not a folder; remove it or name another one") from None
+        raise InputError(f"{target} is not a folder; remove it or choose another one") from None
     except OSError as error:
-        raise InputError(f"the folder {target} cannot be made: {error.strerror}") from None
+        raise InputError(f"the folder {target} cannot be created: {error.strerror}") from None
     files = planetoid.file_names(name)
     missing = [f for f in files if _status((target / f).read_bytes, _checksum(f)) != "ok"]
-    with progress_bar(f"Fetching {name}", total=len(missing), show=show) as advance:
+    with progress_bar(f"Downloading {name}", total=len(missing), show=progress) as advance:
         for file in missing:
             download(
                 f"{base_url.rstrip('/')}/{file}",
@@ -174,8 +161,8 @@ def fetch(
     return target
 
 
-def verify(name: str, folder: str | os.PathLike[str] | None = None) -> list[FileStatus]:
-    """Whether every file of every copy of a dataset is there and right."""
+def verify_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> list[FileStatus]:
+    """Check every file of every copy of a dataset against its SHA-256."""
     check_name(name)
     named = named_folder(folder)
     places = [place for place in (named, cache_folder()) if place is not None]
@@ -185,8 +172,8 @@ def verify(name: str, folder: str | os.PathLike[str] | None = None) -> list[File
         for file in planetoid.file_names(name)
     ]
     file = f"{name}.npz"
-    status = _status(partial(carried.carried_bytes, name), carried.CHECKSUMS[file])
-    return [*found, FileStatus(CARRIED, file, status)]
+    status = _status(partial(bundled.bundled_bytes, name), bundled.CHECKSUMS[file])
+    return [*found, FileStatus(BUNDLED, file, status)]
 
 
 def check_name(name: str) -> None:
@@ -195,22 +182,24 @@ def check_name(name: str) -> None:
 
 
 def named_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder that was named, by argument or by $GRAPHGATE_DATA; it must exist."""
-    origin = "" if folder is not None else f" (named by ${FOLDER_VARIABLE})"
+    """The folder given by argument or by $GRAPHGATE_DATA; it must exist."""
+    origin = "" if folder is not None else f" (from ${FOLDER_VARIABLE})"
     named = os.environ.get(FOLDER_VARIABLE) if folder is None else folder
     if not named:
         return None
     path = Path(named).expanduser()
     if not path.is_dir():
         problem = "is not a folder" if path.exists() else "does not exist"
-        raise InputError(f"the data folder {path}{origin} {problem}; make it or name another one")
+        raise InputError(
+            f"the data folder {path}{origin} {problem}; create it or choose another one"
+        )
     return path
 
 
 def cache_folder() -> Path:
-    """Where `fetch` puts the files; it need not exist."""
+    """Where `fetch_dataset` stores the files; it need not exist."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG standard: a relative path is invalid and to be ignored.
+    # The XDG standard says to ignore a relative path.
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~/.cache"))
     return root / "graphgate" / "planetoid"
 
@@ -218,7 +207,7 @@ def cache_folder() -> Path:
 def _from_planetoid(name: str, folder: Path) -> Dataset:
     data = planetoid.read_planetoid(folder, name)
     origin = f"Planetoid files in {folder}"
-    return Dataset(name, data.graph, "public", origin, data.edges.listed, data.edges.self_loops)
+    return Dataset(name, data.graph, "public", origin, data.listed_edges, data.self_loops)
 
 
 def _present(folder: Path, name: str) -> list[str]:

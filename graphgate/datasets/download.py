@@ -1,4 +1,4 @@
-"""One checked file from the network: it is right and whole, or it is not there."""
+"""Download one file, check it, and only then give it its name."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from graphgate.errors import InputError
 from graphgate.io.files import write_bytes
 
 CHUNK = 1 << 16
-LIMIT = 1 << 25  # four times the largest file we fetch; a server that sends more sends no dataset
+LIMIT = 1 << 25  # four times the largest file we fetch; more cannot be a dataset
 
 
 def download(
     url: str, target: Path, sha256: str, *, timeout: float, advance: Callable[[float], None]
 ) -> None:
-    """Fetches `url` into `target`; calls `advance` with the fraction that each piece makes up."""
+    """Download `url` to `target`; `advance` receives the fraction of the file in each chunk."""
     if not url.startswith(("http://", "https://")):
-        raise InputError(f"{url} cannot be fetched: give an address that begins with https://")
+        raise InputError(f"{url} cannot be downloaded: give an address that begins with https://")
     data = _received(url, timeout, advance)
     if (seen := hashlib.sha256(data).hexdigest()) != sha256:
         raise InputError(
             f"{url} is not the expected file: its SHA-256 is {seen[:12]}… instead of "
-            f"{sha256[:12]}…; nothing was kept, try again or another address"
+            f"{sha256[:12]}…; nothing was kept; try again or use another address"
         )
     write_bytes(target, data)
 
@@ -39,12 +39,14 @@ def _received(url: str, timeout: float, advance: Callable[[float], None]) -> byt
             while chunk := response.read(CHUNK):
                 data += chunk
                 if len(data) > LIMIT:
-                    raise InputError(f"{url} sends more than {LIMIT:,} bytes; it is no dataset")
+                    raise InputError(
+                        f"{url} sends more than {LIMIT:,} bytes, so it is not a dataset"
+                    )
                 if announced:
                     advance(len(chunk) / announced)
     except urllib.error.HTTPError as error:
         with error:
-            reason = f"the server answers {error.code} {error.reason}"
+            reason = f"the server responded {error.code} {error.reason}"
     except TimeoutError:
         reason = f"no answer within {timeout:g} seconds"
     except urllib.error.URLError as error:
@@ -61,8 +63,8 @@ def _received(url: str, timeout: float, advance: Callable[[float], None]) -> byt
             advance(1.0)
         if len(data) >= announced:
             return bytes(data)
-        reason = f"only {len(data):,} of {announced:,} bytes came"
+        reason = f"received only {len(data):,} of {announced:,} bytes"
     raise InputError(
-        f"{url} cannot be fetched: {reason}; check the network and run the command again, "
-        "files already fetched are kept"
+        f"{url} cannot be downloaded: {reason}; check the network and try again, "
+        "files already downloaded are kept"
     )

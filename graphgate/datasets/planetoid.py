@@ -1,9 +1,9 @@
-"""Planetoid's raw files -> `Graph`: the citation datasets with the split everybody reports on.
+"""Planetoid's raw files -> `Graph`: the citation datasets with the public split.
 
 A dataset is eight files `ind.NAME.*` (Yang, Cohen, Salakhutdinov 2016). Node numbers are those
-of every public reader: first the rows of `allx`, then the test rows, `tx[k]` being the node
+of every public reader: first the rows of `allx`, then the test rows, where `tx[k]` is node
 `test.index[k]`. Fifteen numbers of Citeseer's test range are not in `test.index`: these nodes
-have edges but no features and no label, and belong to no split.
+have edges but neither features nor labels, and belong to no split.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from graphgate.graph.graph import Graph
 
 NAMES = ("cora", "citeseer", "pubmed")
 PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
+SPLITS = ("train", "val", "test")
 VALIDATION = 500
 
 # SHA-256 of every file, as published in the repository of the Planetoid authors.
@@ -53,21 +54,16 @@ CHECKSUMS = {
 
 
 @dataclass(frozen=True)
-class RawEdges:
-    """Edges as the files list them; `Graph` merges duplicates and drops self-loops."""
+class RawDataset:
+    """A citation graph, and how many edges its source lists before `Graph` merges them.
 
-    listed: int
-    """Half the length of all neighbour lists: the number that papers report."""
-    self_loops: int
-    """How many of the listed edges join a node to itself."""
-    distinct: int
-    """Undirected edges after both are gone."""
+    listed_edges : half the length of all neighbor lists, the number that papers report.
+    self_loops : how many of the listed edges join a node to itself.
+    """
 
-
-@dataclass(frozen=True)
-class PlanetoidData:
     graph: Graph
-    edges: RawEdges
+    listed_edges: int
+    self_loops: int
 
 
 def file_names(name: str) -> tuple[str, ...]:
@@ -76,7 +72,7 @@ def file_names(name: str) -> tuple[str, ...]:
 
 
 def read_checked(path: Path) -> bytes:
-    """The bytes of a Planetoid file, after their SHA-256 was found right."""
+    """The bytes of a Planetoid file, after checking their SHA-256."""
     expected = CHECKSUMS.get(path.name)
     if expected is None:
         raise InputError(f"{path} is not one of the Planetoid files; they are named ind.cora.x, …")
@@ -85,49 +81,49 @@ def read_checked(path: Path) -> bytes:
     except FileNotFoundError:
         raise InputError(
             f"{path} is missing; all of {', '.join(PARTS)} are needed, "
-            "copy it there or fetch the dataset again"
+            "copy it there or download the dataset again with fetch_dataset"
         ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if (seen := hashlib.sha256(data).hexdigest()) != expected:
         raise InputError(
             f"{path} was altered or cut short and was not read: its SHA-256 is {seen[:12]}… "
-            f"instead of {expected[:12]}…; delete it and fetch the dataset again"
+            f"instead of {expected[:12]}…; delete it and download the dataset again"
         )
     return data
 
 
-def read_planetoid(folder: Path, name: str) -> PlanetoidData:
+def read_planetoid(folder: Path, name: str) -> RawDataset:
     """The dataset whose eight files are in `folder`, each checked before it is parsed."""
     return assemble({part: read_checked(folder / f"ind.{name}.{part}") for part in PARTS}, name)
 
 
-def assemble(raw: dict[str, bytes], name: str) -> PlanetoidData:
-    """The dataset from the bytes of its files, by part; they must have been checked."""
-    y, tx, ty, allx, ally, neighbours = (
+def assemble(raw: dict[str, bytes], name: str) -> RawDataset:
+    """The dataset from the checked bytes of its files, by part."""
+    y, tx, ty, allx, ally, neighbors = (
         load_content(raw[part], f"ind.{name}.{part}")
         for part in ("y", "tx", "ty", "allx", "ally", "graph")
     )
     try:
         test = np.array([int(line) for line in raw["test.index"].split()])
         n, f = int(test.max()) + 1, allx.shape[1]
-        # Row k of the stack is node order[k]; what no row is sent to stays zero and unlabelled.
+        # Row k of the stack is node order[k]; nodes without a row stay zero and unlabelled.
         order = np.concatenate([np.arange(allx.shape[0]), test]).astype(np.int32)
         stack = sp.vstack([allx, tx]).tocoo()
         x = sp.csr_array((stack.data, (order[stack.row], stack.col)), shape=(n, f))
         labels = np.full(n, None, dtype=object)
         labels[order] = np.concatenate([ally, ty]).argmax(axis=1).tolist()
 
-        splits = {split: np.zeros(n, dtype=bool) for split in ("train", "val", "test")}
+        splits = {split: np.zeros(n, dtype=bool) for split in SPLITS}
         splits["train"][: len(y)] = True
         splits["val"][len(y) : len(y) + VALIDATION] = True
         splits["test"][test] = True
 
-        lengths = [len(ends) for ends in neighbours.values()]
-        sources = np.repeat(list(neighbours), lengths)
-        targets = np.concatenate([np.array(e, dtype=np.int64) for e in neighbours.values()])
+        lengths = [len(ends) for ends in neighbors.values()]
+        sources = np.repeat(list(neighbors), lengths)
+        targets = np.concatenate([np.array(e, dtype=np.int64) for e in neighbors.values()])
         graph = Graph.from_edges(x, np.stack([sources, targets], 1), labels=labels, splits=splits)
     except (ValueError, IndexError, AttributeError, TypeError) as error:
         raise InputError(f"the Planetoid files of {name} do not fit together: {error}") from None
     loops = int((sources == targets).sum())
-    return PlanetoidData(graph, RawEdges(len(sources) // 2, loops // 2, graph.n_edges))
+    return RawDataset(graph, len(sources) // 2, loops // 2)

@@ -1,4 +1,4 @@
-"""Random splits of the sizes of Planetoid's."""
+"""Random splits of the same sizes as Planetoid's."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from graphgate.errors import InputError
 def random_split(
     labels: np.ndarray, seed: int, *, per_class: int = 20, val: int = 500, test: int = 1000
 ) -> dict[str, np.ndarray]:
-    """`per_class` nodes of each class to train, then `val` and `test` of the others.
+    """`per_class` training nodes per class, then `val` and `test` of the remaining nodes.
 
-    labels : (N,) codes; nodes with -1 are in no split.
+    labels : (N,) codes; nodes with code -1 belong to no split.
     """
     labelled = np.flatnonzero(labels >= 0)
     shuffled = labelled[np.random.default_rng(seed).permutation(len(labelled))]
@@ -23,7 +23,7 @@ def random_split(
     if len(train) < per_class * len(classes) or len(rest) < val + test:
         raise InputError(
             f"{len(labelled):,} labelled nodes of {len(classes)} classes are too few for a split "
-            f"of {per_class} a class, {val:,} and {test:,}; give a split of the graph's own"
+            f"of {per_class} per class, {val:,} and {test:,}; pass your own splits"
         )
     rows = {"train": train, "val": rest[:val], "test": rest[val : val + test]}
     nodes = np.arange(len(labels))

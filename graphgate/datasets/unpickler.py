@@ -1,10 +1,10 @@
-"""The pickles of the Planetoid files, read without running anything that they name.
+"""Read the pickles of the Planetoid files without running anything that they name.
 
-A pickle is a program: it may call whatever it can name. These files, written by Python 2, name
-six things only. Each of the six is answered here by an inert stand-in of our own, so no NumPy or
-SciPy code is reached from inside a pickle, the old module paths need not exist any more, and
-whatever else a file names is refused. The instructions are limited to those the files use, too:
-that shuts out persistent ids, extension codes and every later protocol.
+A pickle is a program that may call anything it can name. These files, written by Python 2, name
+only six things. Each of the six is replaced by an inert stand-in, so no NumPy or SciPy code is
+reached from inside a pickle, the old module paths need not exist any more, and any other name is
+refused. The instructions are limited to those the files use as well, which rules out persistent
+ids, extension codes and every later protocol.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ DTYPES = frozenset({"i4", "i8", "f4", "f8"})
 
 
 class _Sealed(type):
-    """Classes that a pickle cannot write to (its BUILD instruction may be aimed at a class)."""
+    """Classes that a pickle cannot modify (its BUILD instruction may target a class)."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise pickle.UnpicklingError(f"it writes the attribute {name!r} of a class")
 
 
 class _Token(metaclass=_Sealed):
-    """Stands for `numpy.ndarray` and `list`, which the files pass on but never call."""
+    """Replaces `numpy.ndarray` and `list`, which the files pass as arguments but never call."""
 
     __slots__ = ()
 
     def __init__(self) -> None:
-        raise pickle.UnpicklingError("it calls a class that is only ever passed on")
+        raise pickle.UnpicklingError("it calls a class that is only ever an argument")
 
 
 class _Dtype(metaclass=_Sealed):
-    """Stands for `numpy.dtype`: a code such as f4, then its byte order."""
+    """Replaces `numpy.dtype`: a code such as f4, then its byte order."""
 
     __slots__ = ("code", "order")
 
     def __init__(self, code: str, align: int, copy: int) -> None:
         if code not in DTYPES:
-            raise pickle.UnpicklingError(f"it holds an array of the kind {code!r}")
+            raise pickle.UnpicklingError(f"it contains an array of dtype {code!r}")
         self.code, self.order = code, "="
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         if state[1] not in ("<", ">"):
-            raise pickle.UnpicklingError(f"it holds the byte order {state[1]!r}")
+            raise pickle.UnpicklingError(f"it contains the byte order {state[1]!r}")
         self.order = state[1]
 
 
 class _Array(metaclass=_Sealed):
-    """Stands for `numpy.core.multiarray._reconstruct`: an array, empty until its state comes."""
+    """Replaces `numpy.core.multiarray._reconstruct`: an array, empty until its state is set."""
 
     __slots__ = ("values",)
 
@@ -74,14 +74,14 @@ class _Array(metaclass=_Sealed):
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _version, shape, dtype, fortran, raw = state
         if not isinstance(dtype, _Dtype) or not isinstance(raw, str):
-            raise pickle.UnpicklingError("it holds an array that is not plain numbers")
+            raise pickle.UnpicklingError("it contains an array that is not numeric")
         values = np.frombuffer(raw.encode("latin1"), dtype=dtype.order + dtype.code)
         values = values.reshape(shape, order="F" if fortran else "C")
         self.values = values.astype(dtype.code)
 
 
 class _Matrix(metaclass=_Sealed):
-    """Stands for `scipy.sparse.csr.csr_matrix`: its attributes, collected."""
+    """Replaces `scipy.sparse.csr.csr_matrix`: collects its attributes."""
 
     __slots__ = ("parts",)
 
@@ -93,7 +93,7 @@ class _Matrix(metaclass=_Sealed):
 
 
 class _Adjacency(dict, metaclass=_Sealed):
-    """Stands for `collections.defaultdict`: node -> list of neighbours."""
+    """Replaces `collections.defaultdict`: node -> list of neighbors."""
 
     __slots__ = ()
 
@@ -122,28 +122,27 @@ class _Unpickler(pickle.Unpickler):
 
 
 def load_content(data: bytes, name: str) -> Any:
-    """What the pickle holds: an array, a CSR matrix, or neighbours by node; `name` is for errors.
+    """The content of a pickle: an array, a CSR matrix, or neighbors by node; `name` is for errors.
 
-    Refuses, with an `InputError`, everything that the Planetoid files do not consist of.
+    Anything that the Planetoid files do not contain raises an `InputError`.
     """
     try:
         for opcode, argument, _position in pickletools.genops(data):
             if opcode.name not in OPCODES:
                 raise pickle.UnpicklingError(f"it uses the instruction {opcode.name}")
-            if opcode.name == "LONG_BINPUT" and int(argument or 0) > len(
-                data
-            ):  # would reserve gigabytes
+            # A large number would reserve gigabytes.
+            if opcode.name == "LONG_BINPUT" and int(argument or 0) > len(data):
                 raise pickle.UnpicklingError(f"it numbers a value {argument}")
-        # fix_imports would rename `__builtin__`, and the table above names things as the files do.
+        # fix_imports would rename `__builtin__`, but the table above uses the names in the files.
         unpickler = _Unpickler(io.BytesIO(data), fix_imports=False, encoding="latin1")
         return _real(unpickler.load())
     except (MemoryError, RecursionError) as error:
         reason = type(error).__name__
-    except Exception as error:  # a broken pickle raises almost anything; all of it is one refusal
+    except Exception as error:  # a damaged pickle may raise almost anything
         reason = str(error) or type(error).__name__
     raise InputError(
-        f"{name} is not a Planetoid file or was cut short, and was not read: {reason}; "
-        "fetch the original again"
+        f"{name} is not a Planetoid file or was truncated, and was not read: {reason}; "
+        "download the original again"
     )
 
 
@@ -157,10 +156,9 @@ def _real(loaded: Any) -> Any:
         matrix.check_format(full_check=True)
         return matrix
     if isinstance(loaded, _Adjacency):
-        for node, neighbours in loaded.items():
-            if type(node) is not int or type(neighbours) is not list:
-                raise pickle.UnpicklingError("its neighbour lists are not lists of whole numbers")
-            if any(type(neighbour) is not int for neighbour in neighbours):
-                raise pickle.UnpicklingError("its neighbour lists are not lists of whole numbers")
+        for node, neighbors in loaded.items():
+            lists = type(node) is int and type(neighbors) is list
+            if not lists or any(type(neighbor) is not int for neighbor in neighbors):
+                raise pickle.UnpicklingError("its neighbor lists are not lists of integers")
         return dict(loaded)
-    raise pickle.UnpicklingError(f"it holds a {type(loaded).__name__.strip('_').lower()}")
+    raise pickle.UnpicklingError(f"it contains a {type(loaded).__name__.strip('_').lower()}")

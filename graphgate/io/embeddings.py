@@ -1,10 +1,10 @@
-"""An embedding with its ids and perhaps labels, in files of five formats, written and read.
+"""An embedding with its ids and optional labels, written to and read from files.
 
-.parquet         node_id, embedding (a list of D numbers), perhaps label
-.csv             node_id, e0, e1, …, perhaps label
-.npz             arrays ids and embedding, perhaps labels (and labelled, where some have none)
-.npy             the bare matrix, rows in the order of the graph: no ids
-.txt .vec .w2v   word2vec's text: "N D", then a line a node, id and numbers parted by spaces
+.parquet    node_id, embedding (a list of D numbers), optional label
+.csv        node_id, e0, e1, …, optional label
+.npz        arrays ids and embedding, optional labels (and labelled, where some are missing)
+.txt        word2vec's text format: "N D", then one line per node with its id and D numbers
+.npy        the bare matrix, rows in the order of the graph; written only, because it has no ids
 """
 
 from __future__ import annotations
@@ -28,23 +28,54 @@ from graphgate.io.network import numbers_or_text
 from graphgate.io.places import StrPath, check_output_path
 from graphgate.io.table_writer import column, label_column, write_table
 
-WORD2VEC = (".txt", ".vec", ".w2v")
-EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".npy", *WORD2VEC)
-LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats with a place for labels
+EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
+LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats that can store labels
 _LINES = 4096  # nodes whose text is in memory at once
 _BLOCK = 1 << 26
 
 
 class Embedding(NamedTuple):
-    """ids : (N,) int64 or objects. vectors : (N, D). labels : N values, None where missing."""
+    """One vector per node.
+
+    ids : (N,) int64 or objects.
+    vectors : (N, D) float32 or float64.
+    labels : N values, None where a node has none; or None.
+
+    >>> embedding = Embedding(np.array(["a", "b"]), np.eye(2), ["x", None])
+    >>> embedding.to_dict()["b"].tolist()
+    [0.0, 1.0]
+    """
 
     ids: np.ndarray
     vectors: np.ndarray
     labels: list[Any] | None = None
 
+    def to_dict(self) -> dict[Any, np.ndarray]:
+        """Node id -> vector of D numbers."""
+        return dict(zip(self.ids.tolist(), self.vectors, strict=True))
+
+    def to_frame(self) -> Any:
+        """One row per node: columns e0, e1, … and, where there are labels, label.
+
+        A pandas data frame indexed by node id or, where pandas is not installed, an Arrow table
+        with the ids in the column node_id.
+        """
+        names, classes = stored_names(".csv", self.ids, self.labels)
+        table = _table(names, self.vectors, classes, wide=True)
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            return table
+        return table.to_pandas().set_index("node_id")
+
+    def save(self, path: StrPath) -> Path:
+        """Write the embedding as `write_embedding` does; formats without labels leave them out."""
+        holds = Path(path).suffix.lower() in LABEL_ENDINGS
+        return write_embedding(path, self.ids, self.vectors, self.labels if holds else None)
+
 
 def as_embedding(embedding: Any) -> Embedding:
-    """An `Embedding` as it is; an (N, D) array with its row numbers as ids and without labels."""
+    """An `Embedding` unchanged, or an (N, D) array with row numbers as ids and no labels."""
     if isinstance(embedding, Embedding):
         return embedding
     vectors = np.asarray(embedding)
@@ -62,16 +93,21 @@ def write_embedding(
     embedding: Any,
     labels: Sequence[Any] | None = None,
 ) -> Path:
-    """Writes N ids and their (N, D) embedding; the ending of `path` says how.
+    """Write N ids and their (N, D) embedding in the format that the ending of `path` names.
 
-    A bare matrix (.npy) holds no ids, and word2vec's text no labels.
+    Parameters
+    ----------
+    path : a file ending in .parquet, .csv, .npz, .txt (word2vec's text format) or .npy (the bare
+        matrix, without ids). It is replaced as a whole or not at all.
+    labels : one value per node, None where a node has none; only .parquet, .csv and .npz store
+        them.
     """
     target = check_output_path(path, EMBEDDING_ENDINGS)
     ending = target.suffix.lower()
     values = np.ascontiguousarray(embedding)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float32)
-    names, classes = held(ending, ids, labels)
+    names, classes = stored_names(ending, ids, labels)
     if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
         raise InputError(f"an embedding of shape {values.shape} for {len(names):,} node ids")
     if ending in (".parquet", ".csv"):
@@ -89,22 +125,22 @@ def write_embedding(
     return target
 
 
-def held(
+def stored_names(
     ending: str, ids: Iterable[Hashable], labels: Sequence[Any] | None = None
 ) -> tuple[pa.Array, pa.Array | None]:
-    """Ids and labels as a file of this ending holds them; an error where it cannot."""
+    """Ids and labels as a file of this format stores them; an `InputError` where it cannot."""
     names = column(ids, "node id")
-    if ending in WORD2VEC:
+    if ending == ".txt":
         for name in names.cast(pa.string()).to_pylist():
             if not name or name.split() != [name]:
                 raise InputError(
-                    f"the node id {name!r} is empty or has white space in it, which word2vec's "
-                    "text cannot hold; write .parquet, .csv or .npz"
+                    f"the node id {name!r} is empty or contains white space, which word2vec's text "
+                    "format cannot store; write .parquet, .csv or .npz"
                 )
     if labels is None:
         return names, None
     if ending not in LABEL_ENDINGS:
-        raise InputError(f"{ending} has no place for labels; write {' or '.join(LABEL_ENDINGS)}")
+        raise InputError(f"{ending} cannot store labels; write {' or '.join(LABEL_ENDINGS)}")
     classes = label_column(labels)
     if len(classes) != len(names):
         raise InputError(f"{len(classes):,} labels for {len(names):,} node ids")
@@ -124,7 +160,7 @@ def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide
 
 
 def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dict[str, Any]:
-    """Arrays without pickled objects: text is of fixed width, a missing label is masked."""
+    """Arrays without pickled objects: text has a fixed width, missing labels are masked."""
     arrays: dict[str, Any] = {"ids": plain_array(names, "node id"), "embedding": values}
     if labels is not None:
         blank: Any = "" if labels.type == pa.string() else labels.type.to_pandas_dtype()(0)
@@ -137,9 +173,9 @@ def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dic
 def plain_array(items: pa.Array, what: str) -> np.ndarray:
     listed = items.to_pylist()
     made = np.array(listed, dtype=np.str_ if pa.types.is_string(items.type) else None)
-    made = made.astype(np.int64) if items.type == pa.int64() else made  # also where it is empty
-    if made.tolist() != listed:  # NumPy's text ends where its zeros begin
-        raise InputError(f"a {what} ends in a zero byte, which .npz cannot hold; use .parquet")
+    made = made.astype(np.int64) if items.type == pa.int64() else made  # even if it is empty
+    if made.tolist() != listed:  # NumPy strips trailing zero bytes
+        raise InputError(f"a {what} ends in a zero byte, which .npz cannot store; write .parquet")
     return made
 
 
@@ -154,16 +190,17 @@ def _write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
 
 
 def read_embedding(path: StrPath) -> Embedding:
-    """Ids, (N, D) embedding and labels (None where the file has none) of a written embedding.
+    """Read an embedding from a .parquet, .csv, .npz or word2vec .txt file.
 
-    Numbers written as text are float32 where float32 would have been written with these digits.
+    Vectors from text files are float32 if float32 numbers are written with these digits, and
+    float64 otherwise.
     """
     source = Path(path)
     read = _READERS.get(source.suffix.lower())
     if source.is_dir():
-        raise InputError(f"{source} is a directory; name the embedding in it")
+        raise InputError(f"{source} is a directory; name the embedding file in it")
     if read is None:
-        raise InputError(f"{source} must end in one of {', '.join(EMBEDDING_ENDINGS)}")
+        raise InputError(f"{source} must end in one of {', '.join(_READERS)}")
     try:
         found = read(source)
     except FileNotFoundError:
@@ -174,7 +211,7 @@ def read_embedding(path: StrPath) -> Embedding:
         raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{source} is not an embedding that can be read: {what}") from None
+        raise InputError(f"{source} is not a readable embedding: {what}") from None
     return _checked(source, found)
 
 
@@ -183,17 +220,19 @@ def _checked(source: Path, found: Embedding) -> Embedding:
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
             f"{source} has an embedding of {z.dtype} of shape {z.shape} for {len(ids):,} ids; "
-            "it must have a row of numbers a node"
+            "it needs one row of floats per node"
         )
     if found.labels is not None and len(found.labels) != len(z):
         raise InputError(f"{source} has {len(found.labels):,} labels for {len(z):,} nodes")
     finite = np.isfinite(z).all(axis=1)
     if not finite.all():
         node = plain(ids[int(np.argmin(finite))])
-        raise InputError(f"{source}: the vector of node {node!r} has a value that is not finite")
+        raise InputError(
+            f"{source}: the vector of node {node!r} contains a value that is not finite"
+        )
     listed = ids.tolist()
     if len(set(listed)) < len(listed):
-        raise InputError(f"{source} names a node twice; every node has one vector")
+        raise InputError(f"{source} names a node twice; give one vector per node")
     return found
 
 
@@ -240,7 +279,9 @@ def _read_word2vec(path: Path) -> Embedding:
     with path.open("rb") as file:
         head = file.readline().split()
     if len(head) != 2 or not all(part.isdigit() for part in head):
-        raise InputError(f"{path} must begin with two whole numbers, of nodes and of dimensions")
+        raise InputError(
+            f"{path} must begin with two integers, the numbers of nodes and of dimensions"
+        )
     n, d = map(int, head)
     names = [f"e{at}" for at in range(d)]
     with path.open("rb") as file:
@@ -254,32 +295,27 @@ def _read_word2vec(path: Path) -> Embedding:
             ),
         )
     if len(table) != n:
-        raise InputError(f"{path} says that it has {n:,} nodes, but it has {len(table):,}")
+        raise InputError(f"{path} declares {n:,} nodes, but contains {len(table):,}")
     ids = _ids(numbers_or_text(table.column("id").to_pylist()))
     return Embedding(ids, _matrix([table.column(name) for name in names], n), None)
 
 
 def _matrix(columns: list[pa.ChunkedArray], n: int) -> np.ndarray:
-    """(N, D) of numbers that were read as float64, and were perhaps written as float32."""
+    """(N, D) numbers read as float64, which may have been written as float32."""
     wide = np.empty((n, len(columns)), dtype=np.float64)
     narrow = True
     for at, values in enumerate(columns):
         wide[:, at] = values.to_numpy()
         with np.errstate(over="ignore"):
             rounded = pa.array(wide[:, at].astype(np.float32))
-        # What float32 would have written reads as the same number in double precision.
+        # The digits of a float32 give the same number when read in double precision.
         again = rounded.cast(pa.string()).cast(pa.float64()).to_numpy()
         narrow = narrow and np.array_equal(again, wide[:, at])
     return wide.astype(np.float32) if narrow else wide
 
 
-def _read_npy(path: Path) -> Embedding:
-    embedding = np.load(path, allow_pickle=False)
-    return Embedding(np.arange(len(embedding)), embedding, None)
-
-
 def _read_npz(path: Path) -> Embedding:
-    # Opened here: `np.load` leaves a file open that turns out to be no archive.
+    # Opened here, because `np.load` leaves a file open that is not an archive.
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         labels = file["labels"].tolist() if "labels" in file else None
         if labels is not None and "labelled" in file:
@@ -292,5 +328,5 @@ _READERS: dict[str, Callable[[Path], Embedding]] = {
     ".parquet": _read_parquet,
     ".csv": _read_csv,
     ".npz": _read_npz,
-    ".npy": _read_npy,
-} | dict.fromkeys(WORD2VEC, _read_word2vec)
+    ".txt": _read_word2vec,
+}

@@ -1,4 +1,4 @@
-"""`Graph` -> tables of nodes and edges, which `graph_from_frames` reads as the same graph."""
+"""`Graph` -> tables of nodes and edges, which `from_tables` reads as the same graph."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from graphgate.graph.attributes import Column
 from graphgate.graph.graph import Graph
 
 
-def frames_from_graph(
-    graph: Graph, *, id: str = "id", label: str = "label"
-) -> tuple[pa.Table, pa.Table]:
+def to_tables(graph: Graph, *, id: str = "id", label: str = "label") -> tuple[pa.Table, pa.Table]:
     """Nodes and edges as Arrow tables.
 
     Nodes: `id`, a column an attribute, and `label` where there are labels. Numbers are numbers,

@@ -110,7 +110,7 @@ def read_graph(
     )
 
 
-def graph_from_frames(
+def from_tables(
     edges: Any,
     nodes: Any = None,
     *,
@@ -130,7 +130,7 @@ def graph_from_frames(
     """The graph of data frames of pandas or Polars, or of Arrow tables; all as `read_graph` does.
 
     >>> import pyarrow as pa
-    >>> graph_from_frames(pa.table({"source": ["a", "b"], "target": ["b", "c"]}))
+    >>> from_tables(pa.table({"source": ["a", "b"], "target": ["b", "c"]}))
     Graph(3 nodes, 2 undirected edges, 132 structural features)
     """
     return _graph(

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
-from graphgate.io.frames import frames_from_graph
+from graphgate.io.frames import to_tables
 from graphgate.io.places import StrPath
 from graphgate.io.table_writer import TABLE_ENDINGS, write_table
 
@@ -18,14 +18,14 @@ from graphgate.io.table_writer import TABLE_ENDINGS, write_table
 def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Path, Path]:
     """Writes `nodes` and `edges` with this ending into a folder, which is made if need be.
 
-    Columns are those of `frames_from_graph`. CSV has no lists, so there words are text, and 0/1
+    Columns are those of `to_tables`. CSV has no lists, so there words are text, and 0/1
     features that are sparse and have no names are a column `words` of w0, w1, …: read it with
     `words=["words"]`. Other sparse features are a column each.
     """
     if ending not in TABLE_ENDINGS:
         raise InputError(f"a graph is written as {' or '.join(TABLE_ENDINGS)}, not {ending!r}")
     target = Path(folder)
-    nodes, edges = frames_from_graph(graph)
+    nodes, edges = to_tables(graph)
     if ending == ".csv":
         nodes = _flat(nodes, graph)
     try:

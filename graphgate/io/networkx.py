@@ -12,7 +12,7 @@ from graphgate.graph.graph import Graph
 from graphgate.io.network import Network, warn_of_merged_edges
 
 
-def graph_from_networkx(
+def from_networkx(
     g: Any,
     *,
     attributes: Iterable[str] | str | None = None,
@@ -36,7 +36,7 @@ def graph_from_networkx(
     `InputWarning`. Self-loops are dropped, as in every `Graph`.
 
     >>> import networkx as nx
-    >>> graph_from_networkx(nx.karate_club_graph(), attributes=[], label="club").classes
+    >>> from_networkx(nx.karate_club_graph(), attributes=[], label="club").classes
     ('Mr. Hi', 'Officer')
     """
     network = network_from_networkx(g, weight=weight)

@@ -13,7 +13,7 @@ from graphgate.graph.graph import Graph
 from graphgate.io.network import Network, warn_of_merged_edges
 
 
-def graph_from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
+def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
     """The `Graph` of a `torch_geometric.data.Data`.
 
     `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), the weights under the name `weight`,

