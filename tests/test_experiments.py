@@ -477,7 +477,7 @@ def test_all_nodes_may_be_used_up():
     ids=["one short", "one without label", "a small class", "no label", "no node"],
 )
 def test_too_few_nodes_for_a_random_split(labels):
-    with pytest.raises(InputError, match="too few for a split of 2 a class, 3 and 5"):
+    with pytest.raises(InputError, match="too few for a split of 2 per class, 3 and 5"):
         random_split(labels, 0, per_class=2, val=3, test=5)
 
 
