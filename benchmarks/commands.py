@@ -25,8 +25,8 @@ from machine import description, ratio_spread, spread, use_threads
 from synthetic import block_graph
 
 from graphgate.estimators.gate import GATE
-from graphgate.experiments.report import write_json
 from graphgate.graph.graph import Graph
+from graphgate.io.files import write_json
 
 SYNTHETIC_NODES = 100_000
 FEW = 10

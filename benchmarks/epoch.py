@@ -19,7 +19,7 @@ from isolated import OUT_OF_MEMORY
 from machine import description, has_geometric, listed, use_threads
 from peers import NAMES, estimated_gib
 
-from graphgate.experiments.report import write_json
+from graphgate.io.files import write_json
 
 REPEATS = {"cora": 20, "citeseer": 10, "pubmed": 5, "wordnet": 3}
 

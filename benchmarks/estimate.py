@@ -25,8 +25,8 @@ from synthetic import block_graph
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.seconds import estimated_seconds
 from graphgate.experiments.measure import measured, resident
-from graphgate.experiments.report import write_json
 from graphgate.graph.graph import Graph
+from graphgate.io.files import write_json
 from graphgate.training.memory import training_bytes
 from graphgate.training.plan import Plan, Size
 

@@ -22,8 +22,8 @@ from sklearn.decomposition import PCA
 from synthetic import block_graph
 
 from graphgate.datasets.citation import load_dataset
-from graphgate.experiments.report import write_json
 from graphgate.graph.graph import Graph
+from graphgate.io.files import write_json
 from graphgate.visualization.page.content import PageContent, from_embedding
 from graphgate.visualization.page.html import write_page
 

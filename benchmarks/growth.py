@@ -22,7 +22,7 @@ from synthetic import block_graph
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
 from graphgate.experiments.measure import measured, resident
-from graphgate.experiments.report import write_json
+from graphgate.io.files import write_json
 
 
 def train(n: int, epochs: int) -> dict[str, Any]:

@@ -47,5 +47,5 @@ def read_wordnet(path: Path) -> Graph:
 def loss_of(name: str) -> Loss:
     """The authors' form with the paper's λ of the dataset; 1 where the paper has none."""
     known = find_experiment("gate", name, "transductive") if name in NAMES else None
-    weight = 1.0 if known is None else float(known.settings["structure_weight"])
+    weight = 1.0 if known is None else float(known.params["structure_weight"])
     return Loss(find_preset("authors").feature_loss, 1.0, weight)

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from machine import description, ratio_spread, spread, use_threads
 
-from graphgate.datasets.citation import load_dataset
-from graphgate.experiments.evaluate import evaluate_method
-from graphgate.experiments.report import write_json
-from graphgate.experiments.workers import Layout, available_cores, best_layout
+from graphgate.datasets.citation import available_split
+from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.parallel import available_cores, faster_n_jobs, run_unordered
+from graphgate.experiments.run_store import RunSpec
+from graphgate.io.files import write_json
 
 
 def main() -> None:
@@ -27,14 +28,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    dataset, cores = load_dataset(given.dataset), available_cores()
-    chosen = best_layout(given.runs)
-    layouts = {"threads": Layout(1, cores), "processes": Layout(cores, 1), "chosen": chosen}
+    split, cores = available_split(given.dataset), available_cores()
+    chosen = faster_n_jobs(given.runs, cores)
+    layouts = {"threads": None, "processes": cores, "chosen": chosen}  # numbers of processes
+    experiment = find_experiment("gate", given.dataset, "transductive")
+    assert experiment is not None
+    specs = [RunSpec.of(experiment, split, experiment.params, s) for s in range(given.runs)]
     seconds: dict[str, list[float]] = {name: [] for name in layouts}
     for _ in range(given.rounds):
-        for name, layout in layouts.items():
+        for name, n_jobs in layouts.items():
             start = time.perf_counter()
-            evaluate_method("gate", dataset, setting="transductive", runs=given.runs, layout=layout)
+            list(run_unordered(RunSpec.run, specs, n_jobs=n_jobs))
             seconds[name].append(time.perf_counter() - start)
             print(f"{name}: {seconds[name][-1]:.1f} s", flush=True)
     better = [min(pair) for pair in zip(seconds["threads"], seconds["processes"], strict=True)]
@@ -42,7 +46,7 @@ def main() -> None:
         "dataset": given.dataset,
         "runs": given.runs,
         "rounds": given.rounds,
-        "chosen": {"processes": chosen.processes, "threads": chosen.threads},
+        "chosen": {"processes": chosen or 1, "threads": 1 if chosen else cores},
         "seconds": {name: spread(values) for name, values in seconds.items()},
         "ratios": {
             "chosen/better": ratio_spread(seconds["chosen"], better),

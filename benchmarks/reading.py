@@ -25,8 +25,8 @@ from peers import make_peer
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
 from graphgate.experiments.measure import measured, resident
-from graphgate.experiments.report import write_json
 from graphgate.graph.graph import Graph
+from graphgate.io.files import write_json
 from graphgate.io.graph_tables import read_graph
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from graphgate.datasets.citation import fetch_dataset, load_dataset
     from graphgate.errors import DivergenceError, InputError, InputWarning, TrainingWarning
     from graphgate.estimators.gate import GATE, Attention
+    from graphgate.experiments.evaluation import evaluate
+    from graphgate.experiments.reproduce import reproduce
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
@@ -63,6 +65,7 @@ _HOMES = {
     "cluster": "tasks.clustering",
     "cluster_domains": "scverse.domains",
     "embed_anndata": "scverse.embed",
+    "evaluate": "experiments.evaluation",
     "evaluate_links": "tasks.links",
     "fetch_dataset": "datasets.citation",
     "from_networkx": "io.networkx",
@@ -72,6 +75,7 @@ _HOMES = {
     "load_dataset": "datasets.citation",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_tables",
+    "reproduce": "experiments.reproduce",
     "similar": "tasks.neighbors",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
@@ -98,6 +102,7 @@ __all__ = [
     "cluster",
     "cluster_domains",
     "embed_anndata",
+    "evaluate",
     "evaluate_links",
     "fetch_dataset",
     "from_networkx",
@@ -107,6 +112,7 @@ __all__ = [
     "load_dataset",
     "read_embedding",
     "read_graph",
+    "reproduce",
     "similar",
     "to_anndata",
     "to_networkx",

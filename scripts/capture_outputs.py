@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from graphgate.experiments.report import write_json
+from graphgate.io.files import write_json
 from graphgate.io.provenance import versions
 
 ROOT = Path(__file__).parents[1]

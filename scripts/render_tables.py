@@ -2,8 +2,8 @@
 
     python scripts/render_tables.py [--check]
 
-A table stands between `<!-- table:NAME -->` and `<!-- /table -->`; `--check` changes nothing and
-ends with exit code 1 if a page differs from what the files say.
+A table is the text between `<!-- table:NAME -->` and `<!-- /table -->`. With `--check` nothing
+changes, and the exit code is 1 if a page differs from the files.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
-from graphgate.experiments.protocol import SETTINGS
-from graphgate.experiments.runner import Grid
-from graphgate.experiments.scores import SCORES
-from graphgate.experiments.table import Table, experiments_of, make_table
-from graphgate.experiments.trial import Results
+from graphgate.experiments.reproduce import reproduce
+from graphgate.experiments.results_table import ResultsTable
+from graphgate.experiments.settings import CLASSIFICATION_SETTINGS, SETTINGS
 
 ROOT = Path(__file__).parents[1]
 DATASETS = ("cora", "citeseer", "pubmed")
@@ -30,19 +28,18 @@ OUTPUTS = ROOT / "results" / "outputs.json"
 ATTENTION = ROOT / "docs" / "images" / "figures" / "cora-attention.json"
 
 
-def _stored(
-    table: str, methods: list[str] | None = None, datasets: tuple[str, ...] = DATASETS
-) -> Table:
+def _stored(table: str, methods: list[str] | None = None) -> ResultsTable:
     """A table from results/runs, on the public split."""
-    cells = experiments_of(table, methods, datasets)
-    splits = dict.fromkeys(datasets, "public")
-    return make_table(Grid(cells, Results(ROOT / "results" / "runs"), splits), datasets)
+    results = ROOT / "results"
+    return reproduce(
+        table, methods=methods, datasets=DATASETS, split="public", results=results, run=False
+    )
 
 
 def accuracy() -> str:
-    """GATE beside the paper, one row a setting."""
+    """GATE beside the paper, one row per setting and formulation."""
     rows = []
-    for setting in SETTINGS:
+    for setting in CLASSIFICATION_SETTINGS:
         for form, table in (("authors", setting), ("paper", "formulations")):
             method = "gate" if form == "authors" else "gate-paper"
             cells = [
@@ -59,14 +56,14 @@ def accuracy() -> str:
 
 
 def observations() -> str:
-    """The paper's three observations on its ablation, each held against our runs."""
+    """The paper's three observations on its ablation, each checked against our runs."""
     found = {
         (cell.experiment.setting, cell.experiment.dataset, cell.experiment.method): cell.evaluation
         for cell in _stored("ablation").cells()
         if cell.evaluation is not None
     }
     rows = []
-    for setting in SETTINGS:
+    for setting in CLASSIFICATION_SETTINGS:
         for dataset in DATASETS:
             here = {m: e for (s, d, m), e in found.items() if (s, d) == (setting, dataset)}
             if len(here) < len(ABLATION):
@@ -93,25 +90,25 @@ def _verdict(agrees: bool, points: float) -> str:
 
 
 def attention() -> str:
-    """What attention tells of classes, as `graphgate figures` wrote it beside its figures."""
-    told = json.loads(ATTENTION.read_text(encoding="utf-8"))
+    """Attention within and between classes, as `graphgate figures` wrote it."""
+    stored = json.loads(ATTENTION.read_text(encoding="utf-8"))
     rows = [
-        ["attention, mean", told["same_raw"], told["other_raw"], told["raw_ratio"]],
+        ["attention, mean", stored["same_raw"], stored["other_raw"], stored["raw_ratio"]],
         [
             "times the number attended over",
-            told["same_corrected"],
-            told["other_corrected"],
-            told["corrected_ratio"],
+            stored["same_corrected"],
+            stored["other_corrected"],
+            stored["corrected_ratio"],
         ],
     ]
     cells = [[name, *(f"{value:.4f}" for value in values)] for name, *values in rows]
-    same, other = (f"{told[f'{kind}_edges']:,}" for kind in ("same", "other"))
+    same, other = (f"{stored[f'{kind}_edges']:,}" for kind in ("same", "other"))
     heads = ["Cora", f"{same} edges within a class", f"{other} edges between classes", "ratio"]
     return report.markdown(heads, cells)
 
 
 def outputs() -> dict[str, str]:
-    """What commands print, as `scripts/capture_outputs.py` kept it, in blocks of code."""
+    """The captured output of commands (scripts/capture_outputs.py), as code blocks."""
     shown = json.loads(OUTPUTS.read_text(encoding="utf-8"))["shown"]
     made = {}
     for name, commands in shown.items():
@@ -123,7 +120,7 @@ def outputs() -> dict[str, str]:
 
 def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
-    made = {name: _stored(name).markdown() for name in (*SCORES, "ablation")}
+    made = {name: _stored(name).markdown() for name in (*SETTINGS, "ablation")}
     made |= {"accuracy": accuracy(), "observations": observations()}
     made["edges"] = _stored("edges").markdown()
     if ATTENTION.exists():
@@ -134,7 +131,7 @@ def tables() -> dict[str, str]:
 
 
 def rendered(text: str, made: dict[str, str]) -> str:
-    """The text of a page with every table made anew; one without results stays as it is."""
+    """The text of a page with every table rebuilt; a table without results is left unchanged."""
 
     def table(match: re.Match[str]) -> str:
         return f"{match[1]}{made[match[2]]}\n{match[3]}" if match[2] in made else match[0]

@@ -32,7 +32,7 @@ from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.training.sampling import draw_neighbors, random_walks, symmetrized
 
-SMALL_SAGE = {"dimensions": 32, "draws": (5, 5), "walks": 10, "learning_rate": 1e-3}
+SMALL_SAGE = {"n_components": 32, "draws": (5, 5), "walks": 10, "learning_rate": 1e-3}
 SMALL_PLANETOID = {"label_steps": 200, "graph_steps": 40, "iterations": 200}
 
 

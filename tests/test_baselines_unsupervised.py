@@ -137,12 +137,12 @@ def test_sampled_pairs_stand_for_all_pairs():
 def test_auto_encoders_embed_by_two_convolutions():
     graph = block_graph()
     a, x = dense_convolution(graph), graph.x.toarray()
-    plain = GAE(hidden=8, dimensions=5, epochs=3).fit(graph)
+    plain = GAE(hidden=8, n_components=5, epochs=3).fit(graph)
     encoder = plain.model_.encoder
     z = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.second)
     np.testing.assert_allclose(plain.embedding_, z, atol=1e-5)
 
-    variational = VGAE(hidden=8, dimensions=5, epochs=3).fit(graph)
+    variational = VGAE(hidden=8, n_components=5, epochs=3).fit(graph)
     encoder = variational.model_.encoder
     mean = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.mean)
     np.testing.assert_allclose(variational.embedding_, mean, atol=1e-5)
@@ -153,7 +153,7 @@ def test_auto_encoders_embed_by_two_convolutions():
 
 def test_infomax_embeds_by_one_convolution():
     graph = block_graph()
-    found = DGI(dimensions=6, epochs=5, length=3.0).fit(graph)
+    found = DGI(n_components=6, epochs=5, length=3.0).fit(graph)
     a, x = dense_convolution(graph), graph.x.toarray()
     x = x / np.maximum(x.sum(axis=1, keepdims=True), 1)
     network = found.network_
@@ -169,8 +169,8 @@ def test_infomax_embeds_by_one_convolution():
 def test_infomax_keeps_the_weights_of_the_least_loss():
     """With steps that only ever make it worse, those it started with."""
     graph = block_graph()
-    start = DGI(dimensions=6, epochs=1).fit(graph)
-    found = DGI(dimensions=6, learning_rate=1e3, patience=4).fit(graph)
+    start = DGI(n_components=6, epochs=1).fit(graph)
+    found = DGI(n_components=6, learning_rate=1e3, patience=4).fit(graph)
     assert found.epochs_ == 5
     np.testing.assert_array_equal(found.embedding_, start.embedding_)
 
@@ -184,7 +184,7 @@ def test_deepwalk_keeps_apart_what_no_walk_joins():
     edges = np.zeros((n, n))
     edges[:6, :6] = edges[6:12, 6:12] = np.triu(np.ones((6, 6)), 1)
     graph = Graph(np.ones((n, 1)), edges, directed=True)
-    z = DeepWalk(dimensions=8, walks=60, length=20, window=4).fit(graph).embedding_
+    z = DeepWalk(n_components=8, walks=60, length=20, window=4).fit(graph).embedding_
     assert z.shape == (n, 8)
     z = z / np.linalg.norm(z, axis=1, keepdims=True)
     near = z @ z.T
@@ -194,7 +194,7 @@ def test_deepwalk_keeps_apart_what_no_walk_joins():
 
 def test_deepwalk_and_features_stand_side_by_side():
     graph = block_graph()
-    few = {"dimensions": 4, "walks": 2, "length": 5, "random_state": 3}
+    few = {"n_components": 4, "walks": 2, "length": 5, "random_state": 3}
     walks = DeepWalk(**few).fit(graph).embedding_
     both = DeepWalkFeatures(**few).fit(graph).embedding_
     for part, whole in ((both[:, :4], walks), (both[:, 4:], graph.x.toarray())):
@@ -206,11 +206,11 @@ def test_deepwalk_and_features_stand_side_by_side():
 # --- all of them ---------------------------------------------------------------------------------
 
 SMALL = [
-    DeepWalk(dimensions=16, walks=20, length=20),
-    DeepWalkFeatures(dimensions=16, walks=20, length=20),
-    GAE(hidden=32, dimensions=16, learning_rate=1e-2),
-    VGAE(hidden=32, dimensions=16, learning_rate=1e-2),
-    DGI(dimensions=32, epochs=100),
+    DeepWalk(n_components=16, walks=20, length=20),
+    DeepWalkFeatures(n_components=16, walks=20, length=20),
+    GAE(hidden=32, n_components=16, learning_rate=1e-2),
+    VGAE(hidden=32, n_components=16, learning_rate=1e-2),
+    DGI(n_components=32, epochs=100),
 ]
 
 

@@ -21,7 +21,7 @@ import graphgate
 from graphgate import GATE, Attributes, Graph, InputError, cli, read_graph
 from graphgate.cli import demo as demos
 from graphgate.datasets import bundled, citation
-from graphgate.experiments import evaluate as evaluations
+from graphgate.experiments import evaluation as evaluations
 from graphgate.experiments.experiment import find_experiment
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
@@ -482,7 +482,7 @@ def two_epochs(monkeypatch):
 
     def quick(method, dataset, setting):
         found = find_experiment(method, dataset, setting)
-        return replace(found, settings={**found.settings, "epochs": 2})
+        return replace(found, params={**found.params, "epochs": 2})
 
     for module in (evaluations, demos):
         monkeypatch.setattr(module, "find_experiment", quick)
@@ -532,7 +532,7 @@ def test_evaluate_on_cora(run):
     assert set(only) == {
         *("seed", "accuracy", "macro_f1", "val_accuracy", "seconds", "peak_memory_mb", "threads"),
     }
-    assert result["settings"]["epochs"] == 2
+    assert result["params"]["epochs"] == 2
     assert only["seed"] == 0
     assert only["accuracy"] == result["mean"]
     assert 20 < only["accuracy"] <= 100

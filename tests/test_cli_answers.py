@@ -227,7 +227,10 @@ def test_links_of_a_graph_of_one_s_own(run, dims):
         (["edges.csv", "--dataset", "cora"], "give either EDGES or --dataset NAME"),
         (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "test_size must be above 0"),
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
-        (["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"], "GCN classifies and gives no"),
+        (
+            ["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"],
+            "GCN is a classifier and gives no",
+        ),
         (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be made"),
     ],
 )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from graphgate import GATE, read_embedding, read_graph
-from graphgate.experiments.protocol import embed
+from graphgate.experiments.protocol import embed_nodes
 
 PEOPLE = pd.DataFrame(
     {
@@ -126,7 +126,7 @@ def test_unseen_nodes_are_embedded_as_the_inductive_evaluation_does(run):
     unseen = np.isin(whole.ids, ["p2", "p5", "p9"])
     whole = whole.with_splits({"test": unseen})
     settings = {"dims": (6, 3), "epochs": 20, "learning_rate": 0.01, "random_state": 1}
-    expected = embed(GATE(**settings), whole, "inductive", ("test",))
+    expected = embed_nodes(GATE(**settings), whole, "inductive", ("test",))
     PEOPLE[~unseen].to_parquet("seen.parquet")
     seen = TIES[TIES["from"].isin(PEOPLE.who[~unseen]) & TIES["to"].isin(PEOPLE.who[~unseen])]
     seen.to_parquet("seen_ties.parquet")  # both with the index that pandas keeps of a part

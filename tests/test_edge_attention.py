@@ -10,8 +10,8 @@ from matplotlib.colors import to_hex
 from graphgate import GATE, Graph
 from graphgate.errors import InputError
 from graphgate.experiments.experiment import find_experiment
-from graphgate.experiments.protocol import Run
-from graphgate.experiments.trial import Results, Trial
+from graphgate.experiments.protocol import RunResult
+from graphgate.experiments.run_store import RunSpec, RunStore
 from graphgate.tasks.edge_attention import class_attention, edge_attention
 from graphgate.visualization.bars import Bars, draw_bars
 from graphgate.visualization.edge_map import draw_edge_map
@@ -108,14 +108,14 @@ def test_losses_one_line_a_series():
 
 
 def test_ablation_charts_come_from_stored_runs(tmp_path):
-    results = Results(tmp_path)
-    assert ablation_figures(results) == {}
+    store = RunStore(tmp_path / "runs")
+    assert ablation_figures(tmp_path) == {}
     experiment = find_experiment("gate-uniform", "cora", "transductive")
     for seed, accuracy in enumerate((80.0, 84.0)):
         metrics = {"accuracy": accuracy, "macro_f1": 80.0, "val_accuracy": None}
-        trial = Trial.of(experiment, "public", experiment.settings, seed)
-        results.keep(trial, Run(seed, metrics, 1.0, 1.0, 1))
-    made = ablation_figures(results)
+        spec = RunSpec.of(experiment, "public", experiment.params, seed)
+        store.add(spec, RunResult(seed, metrics, 1.0, 1.0, 1))
+    made = ablation_figures(tmp_path)
     assert list(made) == ["ablation-transductive"]
     heights = [bar.get_height() for bar in made["ablation-transductive"].axes[0].patches]
     assert heights == [82.0]

@@ -1,10 +1,11 @@
 """The probe, the settings, and the runs: what is reported is what was computed, without leaks."""
 
 import json
-import multiprocessing
-import threading
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +19,21 @@ from sklearn.metrics import f1_score
 from graphgate import GATE, Graph, InputError
 from graphgate.datasets.citation import Dataset
 from graphgate.errors import TrainingWarning
-from graphgate.experiments import evaluate, protocol
-from graphgate.experiments.evaluate import evaluate_method
+from graphgate.experiments.evaluation import Evaluation, evaluate
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.measure import measured, resident
 from graphgate.experiments.methods import METHODS, find_method
-from graphgate.experiments.protocol import Evaluation, Run, Task, classify, embed, hide
-from graphgate.experiments.report import HEADS, report_row, with_deviation, write_json
-from graphgate.experiments.workers import Layout, best_layout, each, run_all
+from graphgate.experiments.parallel import faster_n_jobs, run_unordered
+from graphgate.experiments.protocol import (
+    RunResult,
+    embed_nodes,
+    hide,
+    predict_classes,
+    run_classification,
+)
+from graphgate.experiments.run_store import RunSpec
+from graphgate.experiments.settings import with_std
+from graphgate.io.files import write_json
 from graphgate.tasks.classification import PROBES, make_probe, probe_predictions
 from graphgate.training.loop import History
 
@@ -71,7 +79,7 @@ def probe_scores(embedding, labels, train, test, *, form="one-vs-rest", seed=0):
     """Accuracy and macro F1 that a run reports for these vectors."""
     known = [None if label < 0 else int(label) for label in labels]
     graph = Graph(embedding, labels=known, splits={"train": train, "test": test})
-    run = Task(lambda seed: AsIs(), graph, "transductive", (), form).run(seed)
+    run = run_classification(AsIs(), graph, "transductive", unseen=(), probe=form, seed=seed)
     return run.metrics["accuracy"], run.metrics["macro_f1"]
 
 
@@ -198,20 +206,15 @@ def test_a_split_that_is_not_there():
         hide(labelled_graph(), ("dev",))
 
 
-def test_an_unknown_setting():
-    with pytest.raises(InputError, match="unknown setting 'semi'; use one of transductive, ind"):
-        Task(small_gate, labelled_graph(), "semi", ("test",), "multinomial")
-
-
 def test_transductive_is_a_fit_of_the_whole_graph():
     graph = labelled_graph()
-    found = embed(small_gate(), graph, "transductive", ("test",))
+    found = embed_nodes(small_gate(), graph, "transductive", ("test",))
     assert np.array_equal(found, small_gate().fit(graph).embedding_)
 
 
 def test_inductive_trains_without_the_unseen_and_embeds_all():
     graph = labelled_graph()
-    found = embed(small_gate(), graph, "inductive", ("test",))
+    found = embed_nodes(small_gate(), graph, "inductive", ("test",))
     trained = small_gate().fit(graph.without(graph.splits["test"]))
     assert np.array_equal(found, trained.transform(graph))
     assert found.shape == (N, 3)
@@ -219,7 +222,7 @@ def test_inductive_trains_without_the_unseen_and_embeds_all():
 
 def weights_of(graph: Graph, unseen: tuple[str, ...]) -> list[bytes]:
     gate = small_gate()
-    embed(gate, graph, "inductive", unseen)
+    embed_nodes(gate, graph, "inductive", unseen)
     return [tensor.detach().numpy().tobytes() for tensor in gate.model_.parameters()]
 
 
@@ -290,7 +293,7 @@ def test_labels_never_reach_the_embedder(setting):
     bare = Graph(graph.x, graph.adjacency, splits=graph.splits)
     assert not np.array_equal(shuffled.labels, graph.labels)
     one, two, three = (
-        embed(small_gate(), g, setting, ("test",)).tobytes() for g in (graph, shuffled, bare)
+        embed_nodes(small_gate(), g, setting, ("test",)).tobytes() for g in (graph, shuffled, bare)
     )
     assert one == two == three
 
@@ -298,19 +301,30 @@ def test_labels_never_reach_the_embedder(setting):
 # --- runs and seeds ------------------------------------------------------------------------------
 
 
-def small_task(**changes) -> Task:
-    settings = {
-        "make_method": small_gate,
-        "graph": labelled_graph(),
-        "setting": "transductive",
-        "unseen": ("test",),
-        "probe": "one-vs-rest",
-    }
-    return Task(**settings | changes)
+@dataclass(frozen=True)
+class SmallRun:
+    """A run on a small graph, all but its seed; can be pickled."""
+
+    make_method: Callable[[int], Any] = small_gate
+    graph: Graph = field(default_factory=labelled_graph)
+    setting: str = "transductive"
+    unseen: tuple[str, ...] = ("test",)
+    probe: str = "one-vs-rest"
+
+    def __call__(self, seed: int) -> RunResult:
+        return run_classification(
+            self.make_method(seed),
+            self.graph,
+            self.setting,
+            unseen=self.unseen,
+            probe=self.probe,
+            seed=seed,
+        )
 
 
-def small_runs(processes: int = 1, **changes) -> tuple[Run, ...]:
-    return run_all(small_task(**changes), [4, 7], Layout(processes, 1), show_progress=False)
+def small_runs(n_jobs: int = 1, **changes) -> tuple[RunResult, ...]:
+    found = dict(run_unordered(SmallRun(**changes), [4, 7], n_jobs=n_jobs))
+    return (found[4], found[7])
 
 
 @pytest.mark.parametrize("setting", ["transductive", "inductive"])
@@ -319,7 +333,7 @@ def test_each_run_is_a_training_and_a_probe(setting):
     runs = small_runs(setting=setting)
     assert [run.seed for run in runs] == [4, 7]
     for run in runs:
-        vectors = embed(small_gate(run.seed), graph, setting, ("test",))
+        vectors = embed_nodes(small_gate(run.seed), graph, setting, ("test",))
         predicted = probe_predictions(
             vectors, graph.labels, graph.splits["train"], random_state=run.seed
         )
@@ -363,7 +377,7 @@ def test_a_classifier_is_not_probed(setting):
 @pytest.mark.parametrize("setting", ["transductive", "inductive"])
 def test_a_classifier_is_shown_labels_of_train_and_val_alone(setting):
     graph, guessing = labelled_graph(), Guessing()
-    classify(guessing, graph, setting, ("test",))
+    predict_classes(guessing, graph, setting, ("test",))
     seen = guessing.learned_from
     assert seen.ids.tolist() == [i for i in range(N) if setting == "transductive" or i % 3 != 2]
     shown = seen.ids % 3 != 2
@@ -374,7 +388,7 @@ def test_a_classifier_is_shown_labels_of_train_and_val_alone(setting):
 
 
 def test_a_method_for_known_nodes_has_no_inductive_setting():
-    with pytest.raises(InputError, match="AsIs cannot embed nodes it has not seen"):
+    with pytest.raises(InputError, match="AsIs cannot embed nodes that it was not trained on"):
         small_runs(make_method=lambda seed: AsIs(), setting="inductive")
 
 
@@ -384,7 +398,7 @@ def test_without_validation_nodes_there_is_no_accuracy_on_them():
     assert [run.metrics["val_accuracy"] for run in small_runs(graph=bare)] == [None, None]
 
 
-def numbers(runs: tuple[Run, ...]) -> list[tuple[int, float, float]]:
+def numbers(runs: tuple[RunResult, ...]) -> list[tuple[int, float, float]]:
     return [(run.seed, run.metrics["accuracy"], run.metrics["macro_f1"]) for run in runs]
 
 
@@ -393,49 +407,35 @@ def test_runs_are_repeatable():
 
 
 def test_the_number_of_processes_changes_no_number():
-    assert numbers(small_runs(processes=2)) == numbers(small_runs())
+    assert numbers(small_runs(n_jobs=2)) == numbers(small_runs())
 
 
-@pytest.mark.parametrize("taken", [1, 2])
-def test_nothing_is_left_of_the_processes(taken):
-    """Neither a thread that minds them nor one of them, whether all was done or given up."""
-    threads, children = set(threading.enumerate()), set(multiprocessing.active_children())
-    found = each(str, ["a", "b"], Layout(2, 1))
-    assert {next(found)[1] for _ in range(taken)} <= {"a", "b"}
-    if taken == 2:
-        assert list(found) == []
-    found.close()
-    assert set(threading.enumerate()) <= threads
-    assert set(multiprocessing.active_children()) <= children
-
-
-def test_threads_are_as_many_as_before():
+@pytest.mark.parametrize("n_jobs", [None, 1])
+def test_the_number_of_threads_is_restored(n_jobs):
     before = torch.get_num_threads()
-    seen = []
-
-    def make(seed):
-        seen.append(torch.get_num_threads())
-        return small_gate(seed)
-
-    run_all(small_task(make_method=make), [0], Layout(1, before + 1), show_progress=False)
-    assert seen == [before + 1]
-    assert torch.get_num_threads() == before
+    torch.set_num_threads(2)
+    try:
+        seen = dict(run_unordered(lambda item: torch.get_num_threads(), "ab", n_jobs=n_jobs))
+        assert seen == dict.fromkeys("ab", n_jobs or 2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(
-    ("runs", "cores", "layout"),
+    ("n_runs", "cores", "n_jobs"),
     [
-        (1, 4, Layout(1, 4)),
-        (5, 1, Layout(1, 1)),
-        (2, 2, Layout(2, 1)),  # one round of two, instead of two of 1/1.7 each
-        (3, 2, Layout(1, 2)),  # two rounds, instead of three of 1/1.7 each
-        (100, 2, Layout(2, 1)),
-        (3, 8, Layout(1, 8)),  # three of eight cores would work
-        (8, 8, Layout(8, 1)),
+        (1, 4, None),
+        (5, 1, None),
+        (2, 2, 2),  # one round of two, instead of two of 1/1.7 each
+        (3, 2, None),  # two rounds, instead of three of 1/1.7 each
+        (100, 2, 2),
+        (3, 8, None),  # three of eight cores would work
+        (8, 8, 8),
     ],
 )
-def test_the_layout_that_ends_sooner(runs, cores, layout):
-    assert best_layout(runs, cores) == layout
+def test_the_layout_that_ends_sooner(n_runs, cores, n_jobs):
+    assert faster_n_jobs(n_runs, cores) == n_jobs
 
 
 @pytest.mark.parametrize(
@@ -448,27 +448,24 @@ def test_the_layout_that_ends_sooner(runs, cores, layout):
     ids=["no labels", "no test", "no train"],
 )
 def test_what_cannot_be_evaluated(graph):
-    def never(seed):
-        pytest.fail("trained before it was known that nothing can come of it")
-
     with pytest.raises(InputError, match="needs labels and the splits 'train' and 'test'"):
-        small_runs(make_method=never, graph=graph)
+        small_runs(make_method=lambda seed: Never(), graph=graph)
 
 
-@pytest.mark.parametrize(
-    "change", [{"probe": "svm"}, {"setting": "semi"}, {"setting": "inductive", "unseen": ("dev",)}]
-)
+@pytest.mark.parametrize("change", [{"probe": "svm"}, {"setting": "inductive", "unseen": ("dev",)}])
 def test_a_bad_argument_is_refused(change):
     with pytest.raises(InputError):
         small_runs(**change)
 
 
-def test_an_unknown_probe_is_refused_before_training():
-    def never(seed):
-        raise AssertionError("trained")
+class Never:
+    def fit(self, graph):
+        pytest.fail("trained")
 
+
+def test_an_unknown_probe_is_refused_before_training():
     with pytest.raises(InputError):
-        small_runs(make_method=never, probe="svm")
+        small_runs(make_method=lambda seed: Never(), probe="svm")
 
 
 def test_an_interrupted_training_is_no_run():
@@ -487,21 +484,22 @@ def scores(accuracy: float, macro_f1: float, val: float | None) -> dict[str, flo
     return {"accuracy": accuracy, "macro_f1": macro_f1, "val_accuracy": val}
 
 
-def an_evaluation(*accuracies: float, **changes) -> Evaluation:
-    settings = {
+def an_evaluation(*accuracies: float, paper=None, **changes) -> Evaluation:
+    fields = {
         "method": "gate",
         "dataset": "cora",
         "setting": "inductive",
         "split": "seeded",
+        "params": {"preset": "authors", "epochs": 9},
         "probe": "one-vs-rest",
         "unseen": ("test", "val"),
-        "runs": tuple(
-            Run(i, scores(a, a - 1, a + 1), 0.5, 300.0, 2) for i, a in enumerate(accuracies)
-        ),
-        "paper": {"accuracy": (82.5, 0.5)},
-        "settings": {"preset": "authors", "epochs": 9},
+        "seed": 0,
     }
-    return Evaluation(**settings | changes)
+    runs = tuple(
+        RunResult(i, scores(a, a - 1, a + 1), 0.5, 300.0, 2) for i, a in enumerate(accuracies)
+    )
+    published = {"accuracy": (82.5, 0.5)} if paper is None else paper
+    return Evaluation(RunSpec(**fields | changes), runs, published)
 
 
 def test_mean_and_deviation():
@@ -526,7 +524,7 @@ def test_the_json_of_an_evaluation(tmp_path):
         "setting": "inductive",
         "split": "seeded",
         "preset": "authors",
-        "settings": {"preset": "authors", "epochs": 9},
+        "params": {"preset": "authors", "epochs": 9},
         "probe": "one-vs-rest",
         "unseen": ["test", "val"],
         "runs": [
@@ -544,28 +542,30 @@ def test_the_json_of_an_evaluation(tmp_path):
 
 
 def test_the_json_of_one_transductive_run_without_a_published_value():
-    found = an_evaluation(81.0, setting="transductive", paper={}).to_dict()
+    found = an_evaluation(81.0, setting="transductive", unseen=(), paper={}).to_dict()
     assert (found["std"], found["paper"], found["unseen"]) == (None, None, [])
 
 
 def test_the_row_of_the_report():
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0, 84.0, split="public")), strict=True))
-    assert row["accuracy"] == "82.5 ± 2.1"
-    assert row["paper"] == "82.5 ± 0.5"
-    assert row["difference"] == "+0.0"
-    assert (row["method"], row["runs"]) == ("gate (authors)", "2")
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0, split="public")), strict=True))
-    assert (row["accuracy"], row["difference"]) == ("81.0", "-1.5")
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0, split="seeded")), strict=True))
-    assert (row["split"], row["difference"]) == ("seeded", "other split")
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0, paper={})), strict=True))
-    assert (row["paper"], row["difference"]) == ("—", "—")
-    row = dict(zip(HEADS, report_row(an_evaluation(81.0, settings={})), strict=True))
-    assert row["method"] == "gate"
+    def row(evaluation: Evaluation) -> dict[str, str]:
+        return dict(zip(evaluation.heads(), evaluation.row(), strict=True))
+
+    found = row(an_evaluation(81.0, 84.0, split="public"))
+    assert found["accuracy"] == "82.5 ± 2.1"
+    assert found["paper"] == "82.5 ± 0.5"
+    assert found["difference"] == "+0.0"
+    assert (found["method"], found["runs"]) == ("gate (authors)", "2")
+    found = row(an_evaluation(81.0, split="public"))
+    assert (found["accuracy"], found["difference"]) == ("81.0", "-1.5")
+    found = row(an_evaluation(81.0, split="seeded"))
+    assert (found["split"], found["difference"]) == ("seeded", "other split")
+    found = row(an_evaluation(81.0, paper={}))
+    assert (found["paper"], found["difference"]) == ("—", "—")
+    assert row(an_evaluation(81.0, params={}))["method"] == "gate"
 
 
-def test_a_deviation_of_zero_is_shown():
-    assert with_deviation(80.0, 0.0) == "80.0 ± 0.0"
+def test_a_standard_deviation_of_zero_is_shown():
+    assert with_std(80.0, 0.0) == "80.0 ± 0.0"
 
 
 # --- methods -------------------------------------------------------------------------------------
@@ -586,21 +586,19 @@ def test_the_paper_s_settings_of_a_dataset():
     }.items():
         for method, preset in (("gate", "authors"), ("gate-paper", "paper")):
             experiment = find_experiment(method, name, "transductive")
-            gate = find_method(method).make(experiment.settings, 9)
+            gate = find_method(method).make(experiment.params, 9)
             assert (gate.structure_weight, gate.epochs) == (weight, epochs)
             assert (gate.preset, gate.random_state, gate.dims) == (preset, 9, (512, 512))
 
 
 def test_seeds_follow_the_first(dataset):
-    found = evaluate_method(
-        *("gate", dataset),
-        **{"setting": "transductive", "runs": 3, "seed": 11, "settings": {"epochs": 3}},
-        layout=Layout(1, 1),
+    found = evaluate(
+        "gate", dataset, n_runs=3, random_state=11, params={"epochs": 3}, n_jobs=1, progress=False
     )
-    assert found.settings == {"preset": "authors", "structure_weight": 0.5, "epochs": 3}
+    assert found.spec.params == {"preset": "authors", "structure_weight": 0.5, "epochs": 3}
     assert [run.seed for run in found.runs] == [11, 12, 13]
     assert found.paper == {"accuracy": (83.2, 0.6)}
-    assert (found.split, found.dataset, found.method) == ("seeded", "cora", "gate")
+    assert (found.spec.split, found.spec.dataset, found.spec.method) == ("seeded", "cora", "gate")
 
 
 @pytest.mark.parametrize(
@@ -611,16 +609,15 @@ def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monk
     asked = []
     other = next(form for form in PROBES if form != probe)
 
-    def note(task, seeds, layout, *, show_progress):
-        asked.append((task.probe, task.unseen))
-        return (Run(0, scores(80.0, 80.0, None), 1.0, 1.0, 1),)
+    def note(self, dataset):
+        asked.append((self.probe, self.unseen))
+        return RunResult(self.seed, scores(80.0, 80.0, None), 1.0, 1.0, 1)
 
-    monkeypatch.setattr(evaluate, "run_all", note)
-    found = evaluate_method("gate", dataset, setting="inductive", runs=1, preset=preset)
-    assert (found.probe, found.unseen) == (probe, unseen)
-    evaluate_method(
-        "gate", dataset, setting="inductive", runs=1, preset=preset, probe=other, unseen=("val",)
-    )
+    monkeypatch.setattr(RunSpec, "run", note)
+    given = {"setting": "inductive", "n_runs": 1, "preset": preset}
+    found = evaluate("gate", dataset, **given)
+    assert (found.spec.probe, found.spec.unseen) == (probe, unseen)
+    evaluate("gate", dataset, probe=other, unseen=("val",), **given)
     assert asked == [(probe, unseen), (other, ("val",))]
 
 
@@ -629,16 +626,16 @@ def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monk
     [
         ({"method": "gatt"}, "unknown method 'gatt'; use one of raw, "),
         ({"method": "gcn", "setting": "inductive"}, "'gcn' has no inductive setting on cora"),
-        ({"method": "gcn", "preset": "paper"}, "'gcn' has no presets"),
-        ({"settings": {"speed": 3}}, "'gate' cannot be made: .*'speed'"),
+        ({"method": "gcn", "preset": "paper"}, "'gcn' has no presets, got preset='paper'"),
+        ({"params": {"speed": 3}}, "'gate' cannot be made: .*'speed'"),
         ({"preset": "ours"}, "unknown preset 'ours'; use one of authors, paper"),
-        ({"setting": "semi"}, "unknown setting 'semi'"),
+        ({"setting": "semi"}, "unknown setting 'semi'; use one of transductive, inductive, clus"),
     ],
 )
 def test_unknown_names(dataset, change, words):
-    settings = {"method": "gate", "setting": "transductive", "runs": 1} | change
+    given = {"method": "gate", "n_runs": 1, "dataset": dataset} | change
     with pytest.raises(InputError, match=words):
-        evaluate_method(settings.pop("method"), dataset, **settings)
+        evaluate(**given)
 
 
 def test_methods_are_listed_by_their_names():
@@ -694,10 +691,6 @@ def test_a_system_without_proc(monkeypatch, tmp_path):
     assert resident() == 0
 
 
-def test_settings_are_the_two_of_the_paper():
-    assert protocol.SETTINGS == ("transductive", "inductive")
-
-
 # --- warnings of a run ---------------------------------------------------------------------------
 
 
@@ -711,7 +704,7 @@ def test_a_run_does_not_advise_more_epochs_than_it_was_set():
     for setting in ("transductive", "inductive"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            Task(brief_gate, graph, setting, ("test",), "one-vs-rest").run(0)
+            SmallRun(brief_gate, graph, setting)(0)
 
 
 def test_other_warnings_of_a_run_are_shown():
@@ -721,6 +714,5 @@ def test_other_warnings_of_a_run_are_shown():
             self.embedding_ = np.eye(graph.n_nodes)
             return self
 
-    task = Task(lambda seed: Loud(), labelled_graph(), "transductive", (), "one-vs-rest")
     with pytest.warns(ConvergenceWarning, match="no minimum"):
-        task.run(0)
+        SmallRun(lambda seed: Loud())(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphgate.errors import InputError
-from graphgate.experiments.tasks import ClusteringTask, LinksTask
+from graphgate.experiments.protocol import run_clustering, run_links
 from graphgate.graph.graph import Graph
 from graphgate.tasks.clustering import agreement, cluster_vectors
 from graphgate.tasks.links import link_quality, split_links
@@ -28,23 +28,23 @@ def labelled() -> Graph:
 
 def test_clustering_as_a_task():
     spy = Spy()
-    run = ClusteringTask(lambda seed: spy, labelled()).run(4)
+    run = run_clustering(spy, labelled(), algorithm="kmeans", seed=4)
     assert spy.seen.labels is None
     expected = agreement(labelled().labels, cluster_vectors(Spy.z, 3, random_state=4))
     assert (run.seed, run.metrics) == (4, expected)
     with pytest.raises(InputError, match="the graph has no labels"):
-        ClusteringTask(lambda seed: spy, labelled().reveal()).run(0)
+        run_clustering(spy, labelled().reveal(), algorithm="kmeans", seed=0)
 
 
 def test_link_prediction_as_a_task():
     spy, graph = Spy(), labelled()
-    run = LinksTask(lambda seed: spy, graph).run(4)
+    run = run_links(spy, graph, seed=4)
     split = split_links(graph, random_state=4)
     assert spy.seen.fingerprint() == split.graph.fingerprint()  # the held-out edges are gone
     test = link_quality(Spy.z, split.test_edges, split.test_non_edges)
     val = link_quality(Spy.z, split.val_edges, split.val_non_edges)
     assert run.metrics == test | {f"val_{name}": value for name, value in val.items()}
-    none = LinksTask(lambda seed: spy, graph, val=0.0).run(4)
+    none = run_links(spy, graph, val_size=0.0, seed=4)
     assert none.metrics["val_auc"] is None
 
 
@@ -53,6 +53,7 @@ def test_a_classifier_gives_no_vectors():
         def predict(self, graph):
             return None
 
-    for task in (ClusteringTask, LinksTask):
-        with pytest.raises(InputError, match="Classifier classifies and gives no vectors"):
-            task(lambda seed: Classifier(), labelled()).run(0)
+    with pytest.raises(InputError, match="Classifier is a classifier and gives no embedding"):
+        run_clustering(Classifier(), labelled(), algorithm="kmeans", seed=0)
+    with pytest.raises(InputError, match="Classifier is a classifier and gives no embedding"):
+        run_links(Classifier(), labelled(), seed=0)

@@ -22,17 +22,17 @@ from graphgate.cli.given import settings_of
 from graphgate.datasets.citation import Dataset, load_dataset
 from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
-from graphgate.experiments import runner, trial
+from graphgate.experiments import grid as grid_module
+from graphgate.experiments import run_store
 from graphgate.experiments.experiment import Experiment, find_experiment
+from graphgate.experiments.grid import ExperimentGrid, run_missing
 from graphgate.experiments.methods import METHODS
-from graphgate.experiments.protocol import Run
-from graphgate.experiments.runner import Grid, run_grid
-from graphgate.experiments.table import TABLES, experiments_of, make_table
-from graphgate.experiments.trial import Results, Trial
-from graphgate.experiments.workers import Layout, each
+from graphgate.experiments.parallel import run_unordered
+from graphgate.experiments.protocol import RunResult
+from graphgate.experiments.reproduce import TABLES, table_experiments
+from graphgate.experiments.results_table import ResultsTable
+from graphgate.experiments.run_store import RunSpec, RunStore
 from graphgate.graph.graph import Graph
-
-ONE = Layout(1, 1)
 
 
 @pytest.fixture(autouse=True)
@@ -83,20 +83,22 @@ def small_dataset(name: str) -> Dataset:
 
 @pytest.fixture
 def small_data(monkeypatch):
-    monkeypatch.setattr(trial, "_dataset", small_dataset)
+    monkeypatch.setattr(run_store, "_dataset", small_dataset)
     made.clear()
     broken.clear()
 
 
 def own(name: str = "Drawn", **changes) -> Experiment:
     return dataclasses.replace(
-        Experiment(f"{__name__}:{name}", "cora", "transductive", runs=3), **changes
+        Experiment(f"{__name__}:{name}", "cora", "transductive", n_runs=3), **changes
     )
 
 
-def grid_of(*experiments: Experiment, runs: int | None = None, split: str = "public") -> Grid:
+def grid_of(
+    *experiments: Experiment, n_runs: int | None = None, split: str = "public"
+) -> ExperimentGrid:
     names = {experiment.dataset for experiment in experiments}
-    return Grid(experiments, Results("runs"), dict.fromkeys(names, split), runs)
+    return ExperimentGrid(experiments, RunStore("runs"), dict.fromkeys(names, split), n_runs)
 
 
 def files() -> list[str]:
@@ -107,24 +109,24 @@ def files() -> list[str]:
 # --- trials --------------------------------------------------------------------------------------
 
 
-def a_trial(**changes) -> Trial:
+def a_spec(**changes) -> RunSpec:
     fields = {
         **{"method": "gcn", "dataset": "cora", "setting": "inductive", "split": "public"},
-        **{"settings": {"epochs": 5, "dropout": 0.5}, "probe": "one-vs-rest"},
+        **{"params": {"epochs": 5, "dropout": 0.5}, "probe": "one-vs-rest"},
         **{"unseen": ("test",), "seed": 3},
     }
-    return Trial(**fields | changes)
+    return RunSpec(**fields | changes)
 
 
-def a_run(accuracy: float = 80.0, val: float | None = 70.0, seed: int = 3) -> Run:
+def a_run(accuracy: float = 80.0, val: float | None = 70.0, seed: int = 3) -> RunResult:
     metrics = {"accuracy": accuracy, "macro_f1": accuracy - 1, "val_accuracy": val}
-    return Run(seed, metrics, 1.5, 200.0, 1)
+    return RunResult(seed, metrics, 1.5, 200.0, 1)
 
 
 def test_the_same_trial_has_the_same_file():
-    assert a_trial().file == a_trial().file
-    assert a_trial(settings={"dropout": 0.5, "epochs": 5}).file == a_trial().file
-    assert a_trial().file.suffix == ".json"
+    assert a_spec().file == a_spec().file
+    assert a_spec(params={"dropout": 0.5, "epochs": 5}).file == a_spec().file
+    assert a_spec().file.suffix == ".json"
 
 
 CHANGES = [
@@ -132,31 +134,32 @@ CHANGES = [
     {"dataset": "pubmed"},
     {"setting": "transductive"},
     {"split": "random"},
-    {"settings": {"epochs": 6, "dropout": 0.5}},
-    {"settings": {"epochs": 5}},
-    {"settings": {"epochs": 5, "dropout": 0.5, "hidden": 16}},
+    {"params": {"epochs": 6, "dropout": 0.5}},
+    {"params": {"epochs": 5}},
+    {"params": {"epochs": 5, "dropout": 0.5, "hidden": 16}},
     {"probe": "multinomial"},
     {"unseen": ("test", "val")},
     {"seed": 4},
+    {"code": "0a1b"},
 ]
 
 
 def test_another_trial_has_another_file():
     assert {key for change in CHANGES for key in change} == {
-        field.name for field in dataclasses.fields(Trial)
+        field.name for field in dataclasses.fields(RunSpec)
     }
-    paths = [a_trial().file, *(a_trial(**change).file for change in CHANGES)]
+    paths = [a_spec().file, *(a_spec(**change).file for change in CHANGES)]
     assert len(set(paths)) == len(paths)
-    assert a_trial(method="a/b:C").file != a_trial(method="a-b:C").file
+    assert a_spec(method="a/b:C").file != a_spec(method="a-b:C").file
 
 
 @pytest.mark.parametrize(
     "method", ["../../up:Class", "/etc/passwd:Class", "..:..", "a b\\c:D\n", "modül:Klaße", "a.b:C"]
 )
 def test_odd_names_of_methods_stay_in_the_folder(method, folder):
-    given = a_trial(method=method)
-    results = Results(folder / "runs")
-    results.keep(given, a_run())
+    given = a_spec(method=method)
+    results = RunStore(folder / "runs")
+    results.add(given, a_run())
     (found,) = [path for path in folder.rglob("*") if path.is_file()]
     assert found.resolve() == (folder / "runs" / given.file).resolve()
     assert found.resolve().is_relative_to((folder / "runs" / "inductive" / "cora").resolve())
@@ -164,19 +167,19 @@ def test_odd_names_of_methods_stay_in_the_folder(method, folder):
 
 
 def test_what_is_kept_is_found_again():
-    results = Results("runs")
-    assert results.find(a_trial()) is None
+    results = RunStore("runs")
+    assert results.find(a_spec()) is None
     for val in (70.0, None):
-        results.keep(a_trial(), a_run(val=val))
-        assert Results("runs").find(a_trial()) == a_run(val=val)
+        results.add(a_spec(), a_run(val=val))
+        assert RunStore("runs").find(a_spec()) == a_run(val=val)
     for change in CHANGES:
-        assert results.find(a_trial(**change)) is None, change
+        assert results.find(a_spec(**change)) is None, change
     assert len(files()) == 1
     assert json.loads(Path(files()[0]).read_text("utf-8"))["versions"]["graphgate"]
 
 
 def altered(**changes) -> str:
-    content = a_trial().fields() | {"run": a_run().to_dict()}
+    content = a_spec().fields() | {"run": a_run().to_dict()}
     return json.dumps(content | changes)
 
 
@@ -191,7 +194,7 @@ def altered(**changes) -> str:
         "\xff",
         altered()[:-9],
         altered(seed=4),
-        altered(settings={"epochs": 6}),
+        altered(params={"epochs": 6}),
         altered(method="gat"),
         altered(run={}),
         altered(run=None),
@@ -200,11 +203,11 @@ def altered(**changes) -> str:
     ],
 )
 def test_a_file_that_is_damaged_or_another_s_is_refused(content):
-    path = Path("runs") / a_trial().file
+    path = Path("runs") / a_spec().file
     path.parent.mkdir(parents=True)
     path.write_bytes(content.encode("latin1"))
     with pytest.raises(InputError) as refused:
-        Results("runs").find(a_trial())
+        RunStore("runs").find(a_spec())
     message = str(refused.value)
     assert str(path) in message
     assert "remove it" in message
@@ -212,92 +215,90 @@ def test_a_file_that_is_damaged_or_another_s_is_refused(content):
 
 
 def test_the_file_itself_is_what_the_test_above_alters():
-    path = Path("runs") / a_trial().file
+    path = Path("runs") / a_spec().file
     path.parent.mkdir(parents=True)
     path.write_text(altered(), encoding="utf-8")
-    assert Results("runs").find(a_trial()) == a_run()
+    assert RunStore("runs").find(a_spec()) == a_run()
 
 
 def test_half_written_files_are_ignored(small_data):
     experiment = own()
-    run_grid(grid_of(experiment), ONE)
+    run_missing(grid_of(experiment), n_jobs=1)
     for file in files():
         path = Path(file)
         path.with_name(f".{path.name}.0a1b2c3d.part").write_text('{"method": ')
-    assert run_grid(grid_of(experiment), ONE) == 0
+    assert run_missing(grid_of(experiment), n_jobs=1) == 0
     assert len(grid_of(experiment).evaluation(experiment).runs) == 3
 
 
 def test_a_folder_that_cannot_be_made():
     Path("runs").write_text("a file")
     with pytest.raises(InputError, match="runs"):
-        Results("runs").keep(a_trial(), a_run())
+        RunStore("runs").add(a_spec(), a_run())
 
 
 # --- what a sweep chooses ------------------------------------------------------------------------
 
 
 def swept(**changes) -> Experiment:
-    return own(sweep={"form": ["a", "b", "c"]}, settings={"level": 0.5}, **changes)
+    return own(sweep={"form": ["a", "b", "c"]}, params={"level": 0.5}, **changes)
 
 
-def keep(experiment: Experiment, scores: dict[str, list[tuple[float, float]]]) -> Grid:
+def keep(experiment: Experiment, scores: dict[str, list[tuple[float, float]]]) -> ExperimentGrid:
     """Stores (validation, test) accuracies of the seeds 0, 1, … of every form."""
     grid = grid_of(experiment)
     for form, pairs in scores.items():
         for seed, (val, test) in enumerate(pairs):
             settings = {"level": 0.5, "form": form}
-            grid.results.keep(
-                Trial.of(experiment, "public", settings, seed), a_run(test, val, seed)
-            )
+            grid.store.add(RunSpec.of(experiment, "public", settings, seed), a_run(test, val, seed))
     return grid
 
 
 def test_candidates_are_all_combinations():
-    experiment = own(settings={"level": 1.0, "form": "x"}, sweep={"form": ["a", "b"], "k": [1, 2]})
+    experiment = own(params={"level": 1.0, "form": "x"}, sweep={"form": ["a", "b"], "k": [1, 2]})
     assert experiment.candidates() == [
         {"level": 1.0, "form": form, "k": k} for form in ("a", "b") for k in (1, 2)
     ]
-    assert own(settings={"level": 1.0}).candidates() == [{"level": 1.0}]
+    assert own(params={"level": 1.0}).candidates() == [{"level": 1.0}]
 
 
 def test_the_best_on_validation_nodes_is_chosen_whatever_test_nodes_say():
     scores = {"a": [(70, 99)], "b": [(71, 1)], "c": [(66, 100)]}
     experiment = swept()
-    assert keep(experiment, scores).chosen(experiment) == {"level": 0.5, "form": "b"}
+    assert keep(experiment, scores).chosen_params(experiment) == {"level": 0.5, "form": "b"}
 
 
 def test_the_first_of_equals_is_chosen():
     scores = {"a": [(60, 90)], "b": [(71, 10)], "c": [(71, 90)]}
     experiment = swept()
-    assert keep(experiment, scores).chosen(experiment) == {"level": 0.5, "form": "b"}
+    assert keep(experiment, scores).chosen_params(experiment) == {"level": 0.5, "form": "b"}
 
 
 def test_nothing_is_chosen_before_the_sweep_is_complete():
     experiment = swept()
     grid = keep(experiment, {"a": [(70, 70)] * 2, "b": [(70, 70)]})
-    assert grid.chosen(experiment) is None
-    assert grid.trials(experiment) == []
+    assert grid.chosen_params(experiment) is None
+    assert grid.specs(experiment) == []
     assert grid.evaluation(experiment) is None
-    assert keep(experiment, {"c": [(99, 99)]}).chosen(experiment)["form"] == "c"
+    assert keep(experiment, {"c": [(99, 99)]}).chosen_params(experiment)["form"] == "c"
 
 
 def test_runs_after_those_of_the_sweep_do_not_change_the_choice():
     experiment = swept()
     scores = {"a": [(70, 70), (1, 1)], "b": [(69, 69), (99, 99)], "c": [(1, 1)]}
-    assert keep(experiment, scores).chosen(experiment)["form"] == "a"
+    assert keep(experiment, scores).chosen_params(experiment)["form"] == "a"
 
 
 def test_without_a_sweep_nothing_has_to_be_chosen():
-    experiment = own(settings={"level": 0.7})
-    assert grid_of(experiment).chosen(experiment) == {"level": 0.7}
-    assert grid_of(experiment).sweep_trials() == []
+    experiment = own(params={"level": 0.7})
+    assert grid_of(experiment).chosen_params(experiment) == {"level": 0.7}
+    assert grid_of(experiment).sweep_specs() == []
 
 
 # --- the runner ----------------------------------------------------------------------------------
 
 
-def accuracies(grid: Grid) -> list[list[tuple[int, float]]]:
+def accuracies(grid: ExperimentGrid) -> list[list[tuple[int, float]]]:
     found = [grid.evaluation(experiment) for experiment in grid.experiments]
     return [
         [(run.seed, run.metrics["accuracy"]) for run in cell.runs] if cell else [] for cell in found
@@ -306,31 +307,31 @@ def accuracies(grid: Grid) -> list[list[tuple[int, float]]]:
 
 def test_every_run_is_made_once(small_data):
     grid = grid_of(own())
-    assert run_grid(grid, ONE) == 3
-    assert run_grid(grid, ONE) == 0
+    assert run_missing(grid, n_jobs=1) == 3
+    assert run_missing(grid, n_jobs=1) == 0
     assert sorted(made) == [(0, ""), (1, ""), (2, "")]
     assert [seed for seed, _ in accuracies(grid)[0]] == [0, 1, 2]
-    more = grid_of(own(), runs=5)
-    assert run_grid(more, ONE) == 2
+    more = grid_of(own(), n_runs=5)
+    assert run_missing(more, n_jobs=1) == 2
     assert [seed for seed, _ in made[3:]] == [3, 4]
     assert accuracies(more)[0][:3] == accuracies(grid)[0]
     assert len({accuracy for _, accuracy in accuracies(more)[0]}) > 1  # seeds tell
 
 
 def test_the_same_experiment_twice_is_run_once(small_data):
-    assert run_grid(grid_of(own(), own()), ONE) == 3
+    assert run_missing(grid_of(own(), own()), n_jobs=1) == 3
 
 
 def test_fewer_runs_than_are_stored(small_data):
-    run_grid(grid_of(own()), ONE)
-    assert len(accuracies(grid_of(own(), runs=2))[0]) == 2
+    run_missing(grid_of(own()), n_jobs=1)
+    assert len(accuracies(grid_of(own(), n_runs=2))[0]) == 2
 
 
 def test_a_run_is_what_its_task_gives(small_data):
     experiment = own()
-    run_grid(grid_of(experiment), ONE)
+    run_missing(grid_of(experiment), n_jobs=1)
     for seed, accuracy in accuracies(grid_of(experiment))[0]:
-        direct = Trial.of(experiment, "public", {}, seed).run()
+        direct = RunSpec.of(experiment, "public", {}, seed).run()
         assert (direct.seed, direct.metrics["accuracy"]) == (seed, accuracy)
 
 
@@ -338,17 +339,17 @@ def test_an_interrupted_grid_goes_on_where_it_was(small_data):
     whole = grid_of(own(), swept())
     broken[1] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
-        run_grid(whole, ONE)
+        run_missing(whole, n_jobs=1)
     before = files()
     assert before
     made.clear()
     broken.clear()
-    again = run_grid(whole, ONE)
+    again = run_missing(whole, n_jobs=1)
     assert again == len(made) == len(files()) - len(before)
     interrupted = accuracies(whole)
     for file in files():
         os.remove(file)
-    run_grid(whole, ONE)
+    run_missing(whole, n_jobs=1)
     assert accuracies(whole) == interrupted
     assert [len(cell) for cell in interrupted] == [3, 3]
 
@@ -356,24 +357,24 @@ def test_an_interrupted_grid_goes_on_where_it_was(small_data):
 def test_a_failing_method_does_not_stop_the_others(small_data):
     grid = grid_of(own("Failing"), own())
     with pytest.raises(InputError) as told:
-        run_grid(grid, ONE)
+        run_missing(grid, n_jobs=1)
     message = str(told.value)
     assert "3 of 6 runs failed" in message
     assert ":Failing on cora, seed 0: ValueError: no vectors today" in message
     assert [len(cell) for cell in accuracies(grid)] == [0, 3]
     with pytest.raises(InputError, match="3 of 3 runs failed"):
-        run_grid(grid, ONE)
+        run_missing(grid, n_jobs=1)
 
 
 def test_a_failing_run_does_not_stop_the_others(small_data):
     grid = grid_of(own())
     broken[1] = InputError("cannot be")
     with pytest.raises(InputError, match=r"1 of 3 runs failed.*seed 1: cannot be"):
-        run_grid(grid, ONE)
+        run_missing(grid, n_jobs=1)
     assert [seed for seed, _ in accuracies(grid)[0]] == [0, 2]
     broken.clear()
     made.clear()
-    assert run_grid(grid, ONE) == 1
+    assert run_missing(grid, n_jobs=1) == 1
     assert made == [(1, "")]
 
 
@@ -381,56 +382,60 @@ def test_a_failing_candidate_leaves_the_choice_open(small_data):
     grid = grid_of(swept(), own())
     broken[0] = ValueError("no")
     with pytest.raises(InputError, match="4 of 6 runs failed"):
-        run_grid(grid, ONE)
+        run_missing(grid, n_jobs=1)
     assert [len(cell) for cell in accuracies(grid)] == [0, 2]
 
 
 def test_the_order_in_which_runs_end_does_not_matter(small_data, monkeypatch):
     experiments = (own(), swept())
-    run_grid(grid_of(*experiments), ONE)
+    run_missing(grid_of(*experiments), n_jobs=1)
     straight = accuracies(grid_of(*experiments))
-    table = make_table(grid_of(*experiments[:1]), ["cora"]).markdown()
+    table = ResultsTable(grid_of(*experiments[:1]), ["cora"]).markdown()
     for file in files():
         os.remove(file)
-    monkeypatch.setattr(runner, "each", lambda work, items, layout: each(work, items[::-1], layout))
+    monkeypatch.setattr(
+        grid_module,
+        "run_unordered",
+        lambda work, items, n_jobs: run_unordered(work, items[::-1], n_jobs=n_jobs),
+    )
     made.clear()
-    run_grid(grid_of(*experiments), ONE)
+    run_missing(grid_of(*experiments), n_jobs=1)
     assert [seed for seed, form in made if not form][:3] == [2, 1, 0]
     assert accuracies(grid_of(*experiments)) == straight
-    assert make_table(grid_of(*experiments[:1]), ["cora"]).markdown() == table
+    assert ResultsTable(grid_of(*experiments[:1]), ["cora"]).markdown() == table
 
 
 def test_the_runs_of_a_sweep_count(small_data):
-    experiment = swept(runs=5)
+    experiment = swept(n_runs=5)
     grid = grid_of(experiment)
-    assert run_grid(grid, ONE) == 3 + 4
-    chosen = grid.chosen(experiment)["form"]
+    assert run_missing(grid, n_jobs=1) == 3 + 4
+    chosen = grid.chosen_params(experiment)["form"]
     counts = Counter(form for _, form in made)
     assert counts == Counter({"a": 1, "b": 1, "c": 1}) + Counter({chosen: 4})
     assert max(Counter(made).values()) == 1
     evaluation = grid.evaluation(experiment)
     assert [run.seed for run in evaluation.runs] == [0, 1, 2, 3, 4]
-    assert evaluation.settings == {"level": 0.5, "form": chosen}
-    assert run_grid(grid, ONE) == 0
+    assert evaluation.spec.params == {"level": 0.5, "form": chosen}
+    assert run_missing(grid, n_jobs=1) == 0
 
 
 def test_a_sweep_finds_the_better_setting(small_data):
-    experiment = own(sweep={"level": [0.0, 0.05, 5.0]}, runs=2)
-    run_grid(grid_of(experiment), ONE)
-    assert grid_of(experiment).chosen(experiment) == {"level": 5.0}
+    experiment = own(sweep={"level": [0.0, 0.05, 5.0]}, n_runs=2)
+    run_missing(grid_of(experiment), n_jobs=1)
+    assert grid_of(experiment).chosen_params(experiment) == {"level": 5.0}
 
 
 def test_a_split_that_is_not_here(small_data):
-    with pytest.raises(InputError, match="is here with its public split, not the seeded one"):
-        run_grid(grid_of(own(), split="seeded"), ONE)
+    with pytest.raises(InputError, match="is available with its public split, not the seeded one"):
+        run_missing(grid_of(own(), split="seeded"), n_jobs=1)
     assert made == []
 
 
 def test_inductive_runs_name_what_is_unseen(small_data):
     experiment = own(setting="inductive", unseen=("test", "val"))
-    (first, *_) = grid_of(experiment).trials(experiment)
+    (first, *_) = grid_of(experiment).specs(experiment)
     assert first.unseen == ("test", "val")
-    (first, *_) = grid_of(own(unseen=("test", "val"))).trials(own())
+    (first, *_) = grid_of(own(unseen=("test", "val"))).specs(own())
     assert first.unseen == ()  # nothing is, in the transductive setting
 
 
@@ -481,15 +486,17 @@ def test_too_few_nodes_for_a_random_split(labels):
         random_split(labels, 0, per_class=2, val=3, test=5)
 
 
-def test_a_random_trial_has_a_split_of_its_seed():
-    dataset = load_dataset("citeseer")
-    experiment = own(dataset="citeseer")
+def test_a_random_split_is_that_of_the_seed(monkeypatch):
+    dataset, handed = load_dataset("citeseer"), []
+    monkeypatch.setattr(
+        run_store, "run_classification", lambda method, graph, setting, **_: handed.append(graph)
+    )
     for seed in (0, 1):
-        task = Trial.of(experiment, "random", {}, seed).task(dataset)
+        RunSpec.of(own(dataset="citeseer"), "random", {}, seed).run(dataset)
         for name, mask in random_split(dataset.graph.labels, seed).items():
-            assert np.array_equal(task.graph.splits[name], mask)
+            assert np.array_equal(handed[seed].splits[name], mask)
             assert not np.array_equal(dataset.graph.splits[name], mask)
-        assert task.graph.fingerprint() == dataset.graph.fingerprint()
+        assert handed[seed].fingerprint() == dataset.graph.fingerprint()
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -498,18 +505,18 @@ def test_a_random_trial_has_a_split_of_its_seed():
 def stored(experiment: Experiment, *values: float, split: str = "public") -> Experiment:
     grid = grid_of(experiment, split=split)
     for seed, value in enumerate(values):
-        settings = dict(experiment.settings)
-        grid.results.keep(Trial.of(experiment, split, settings, seed), a_run(value, seed=seed))
+        settings = dict(experiment.params)
+        grid.store.add(RunSpec.of(experiment, split, settings, seed), a_run(value, seed=seed))
     return experiment
 
 
 def cell(method: str, dataset: str, *values: float, split: str = "public", **changes) -> Experiment:
-    fields = {"settings": {"k": 1}, "published": {"accuracy": (80.0, 0.5)}} | changes
+    fields = {"params": {"k": 1}, "published": {"accuracy": (80.0, 0.5)}} | changes
     return stored(Experiment(method, dataset, "transductive", **fields), *values, split=split)
 
 
 def table_of(*cells: Experiment, split: str = "public"):
-    return make_table(grid_of(*cells, split=split), ["cora", "citeseer"])
+    return ResultsTable(grid_of(*cells, split=split), ["cora", "citeseer"])
 
 
 def row(markdown: str, title: str) -> list[str]:
@@ -544,7 +551,7 @@ def test_the_table_in_markdown():
 
 
 def test_a_low_value_is_marked_and_explained():
-    low = {"note": "fewer epochs", "deviation": "at most 300 epochs"}
+    low = {"note": "fewer epochs", "departure": "at most 300 epochs"}
     table = table_of(
         cell("gcn", "cora", 78.4, **low),
         cell("gcn", "citeseer", 90.0, **low),
@@ -558,7 +565,7 @@ def test_a_low_value_is_marked_and_explained():
     assert row(text, "GAT")[7] == "-10.0\\*"
     assert text.split("\n\n")[1].splitlines() == [
         "- \\* GCN, Cora: fewer epochs",
-        "- \\* GAT, Citeseer: no reason is known yet",
+        "- \\* GAT, Citeseer: reason unknown",
         "- GCN: at most 300 epochs",
     ]
 
@@ -597,14 +604,14 @@ def test_the_table_as_data():
     assert (found["method"], found["dataset"]) == ("gcn", "cora")
     assert (found["mean"], found["std"]) == (82.5, 2.1213)
     assert found["paper"] == {"mean": 80.0, "std": 0.5}
-    assert found["settings"] == {"k": 1}
+    assert found["params"] == {"k": 1}
     assert [one["accuracy"] for one in found["runs"]] == [81.0, 84.0]
 
 
 def test_rows_stand_in_the_order_of_the_list():
     def titles(table: str, methods=None) -> list[str]:
-        cells = experiments_of(table, methods, ["cora", "citeseer"])
-        return [title for _, title, _ in make_table(grid_of(*cells), ["cora"]).rows]
+        cells = table_experiments(table, methods, ["cora", "citeseer"])
+        return [title for _, title, _ in ResultsTable(grid_of(*cells), ["cora"]).rows]
 
     for table in ("transductive", "inductive"):
         expected = [
@@ -616,19 +623,19 @@ def test_rows_stand_in_the_order_of_the_list():
     mine = f"{__name__}:Drawn"
     assert titles("transductive", [mine, "gcn", "gate"]) == ["GATE", "GCN", mine]
     both = titles("formulations")
-    assert [title for title in both if title.startswith("GATE, the text's form")] == [
-        *("GATE, the text's form, transductive", "GATE, the text's form, inductive"),
+    assert [title for title in both if title.startswith("GATE, the paper's text")] == [
+        *("GATE, the paper's text, transductive", "GATE, the paper's text, inductive"),
     ]
 
 
 def test_the_cells_of_a_table():
-    cells = experiments_of("transductive", None, ["citeseer", "cora"])
+    cells = table_experiments("transductive", None, ["citeseer", "cora"])
     assert {of.setting for of in cells} == {"transductive"}
     gate = [of.dataset for of in cells if of.method == "gate"]
     assert gate == ["citeseer", "cora"]
     assert "gate-paper" not in {of.method for of in cells}
-    mine = experiments_of("inductive", ["a.b:C"], ["pubmed"])
-    assert [(of.method, of.setting, of.runs) for of in mine] == [("a.b:C", "inductive", 5)]
+    mine = table_experiments("inductive", ["a.b:C"], ["pubmed"])
+    assert [(of.method, of.setting, of.n_runs) for of in mine] == [("a.b:C", "inductive", 5)]
 
 
 @pytest.mark.parametrize(
@@ -645,14 +652,14 @@ def test_the_cells_of_a_table():
 )
 def test_tables_that_are_not_there(table, methods, datasets, words):
     with pytest.raises(InputError, match=words):
-        experiments_of(table, methods, datasets)
+        table_experiments(table, methods, datasets)
 
 
 # --- other tasks ---------------------------------------------------------------------------------
 
 
-def links_run(auc: float, ap: float, val: float = 50.0, seed: int = 0) -> Run:
-    return Run(seed, {"auc": auc, "ap": ap, "val_auc": val, "val_ap": val}, 1.0, 1.0, 1)
+def links_run(auc: float, ap: float, val: float = 50.0, seed: int = 0) -> RunResult:
+    return RunResult(seed, {"auc": auc, "ap": ap, "val_auc": val, "val_ap": val}, 1.0, 1.0, 1)
 
 
 def test_a_table_of_several_metrics():
@@ -661,10 +668,10 @@ def test_a_table_of_several_metrics():
         Experiment("gae", "cora", "links", published=published, note="too few epochs"),
         Experiment("gate", "cora", "links"),
     ]
-    results = Results("runs")
+    results = RunStore("runs")
     for seed, (auc, ap) in enumerate([(80.0, 70.0), (84.0, 72.0)]):
-        results.keep(Trial.of(cells[0], "public", {}, seed), links_run(auc, ap, seed=seed))
-    table = make_table(Grid(cells, results, {"cora": "seeded"}), ["cora"])
+        results.add(RunSpec.of(cells[0], "public", {}, seed), links_run(auc, ap, seed=seed))
+    table = ResultsTable(ExperimentGrid(cells, results, {"cora": "seeded"}), ["cora"])
     text = table.markdown()
     heads = ["Cora AUC, ours (runs)", "paper", "difference", "Cora AP, ours (runs)"]
     assert row(text, "method") == ["sees", "method", *heads]
@@ -681,12 +688,12 @@ def test_a_table_of_several_metrics():
 
 
 def test_several_metrics_on_several_graphs_are_a_table_each():
-    cells = [Experiment("gae", name, "links", deviation="less") for name in ("cora", "pubmed")]
-    results = Results("runs")
+    cells = [Experiment("gae", name, "links", departure="less") for name in ("cora", "pubmed")]
+    results = RunStore("runs")
     for seed, cell in enumerate(cells):
-        results.keep(Trial.of(cell, "public", {}, 0), links_run(80.0 + seed, 70.0))
-    grid = Grid(cells, results, {"cora": "public", "pubmed": "public"})
-    first, second, notes = make_table(grid, ["cora", "pubmed"]).markdown().split("\n\n")
+        results.add(RunSpec.of(cell, "public", {}, 0), links_run(80.0 + seed, 70.0))
+    grid = ExperimentGrid(cells, results, {"cora": "public", "pubmed": "public"})
+    first, second, notes = ResultsTable(grid, ["cora", "pubmed"]).markdown().split("\n\n")
     assert row(first, "method")[2:] == ["Cora AUC, ours (runs)", "Cora AP, ours (runs)"]
     assert row(second, "GAE")[2:] == ["81.0 (1)", "70.0 (1)"]
     assert notes == "- GAE: less"
@@ -694,27 +701,27 @@ def test_several_metrics_on_several_graphs_are_a_table_each():
 
 def test_a_difference_of_nothing_has_no_minus():
     cell = Experiment("gae", "cora", "links", published={"auc": (80.04, None)})
-    Results("runs").keep(Trial.of(cell, "public", {}, 0), links_run(80.0, 70.0))
-    table = make_table(Grid([cell], Results("runs"), {"cora": "public"}), ["cora"])
+    RunStore("runs").add(RunSpec.of(cell, "public", {}, 0), links_run(80.0, 70.0))
+    table = ResultsTable(ExperimentGrid([cell], RunStore("runs"), {"cora": "public"}), ["cora"])
     assert row(table.markdown(), "GAE")[4] == "+0.0"
 
 
 def test_a_sweep_of_links_is_chosen_by_the_links_held_out_for_it():
     experiment = Experiment("gae", "cora", "links", sweep={"k": [1, 2, 3]})
-    grid = Grid([experiment], Results("runs"), {"cora": "public"})
+    grid = ExperimentGrid([experiment], RunStore("runs"), {"cora": "public"})
     for settings, (auc, val) in zip(
         experiment.candidates(), [(99.0, 60.0), (70.0, 80.0), (80.0, 70.0)], strict=True
     ):
-        assert grid.chosen(experiment) is None
-        grid.results.keep(Trial.of(experiment, "public", settings, 0), links_run(auc, 1.0, val))
-    assert grid.chosen(experiment) == {"k": 2}
+        assert grid.chosen_params(experiment) is None
+        grid.store.add(RunSpec.of(experiment, "public", settings, 0), links_run(auc, 1.0, val))
+    assert grid.chosen_params(experiment) == {"k": 2}
 
 
 def test_scores_of_another_setting_are_no_run_of_this_one():
-    trial = Trial.of(Experiment("gae", "cora", "links"), "public", {}, 0)
-    Results("runs").keep(trial, a_run())
-    with pytest.raises(InputError, match="is not the stored run it is named for"):
-        Results("runs").find(trial)
+    trial = RunSpec.of(Experiment("gae", "cora", "links"), "public", {}, 0)
+    RunStore("runs").add(trial, a_run())
+    with pytest.raises(InputError, match="is not the stored run that its name says"):
+        RunStore("runs").find(trial)
 
 
 KIPF_WELLING = {  # AUC and AP of their table 1
@@ -728,8 +735,8 @@ KIPF_WELLING = {  # AUC and AP of their table 1
 def test_the_experiments_of_other_tasks(method, dataset):
     for setting in ("clustering", "links"):
         experiment = find_experiment(method, dataset, setting)
-        assert (experiment.runs, dict(experiment.sweep)) == (10, {})
-        METHODS[method].make(experiment.settings, 0)
+        assert (experiment.n_runs, dict(experiment.sweep)) == (10, {})
+        METHODS[method].make(experiment.params, 0)
         told = KIPF_WELLING.get(method, {}).get(dataset) if setting == "links" else None
         values = {metric: mean for metric, (mean, _) in experiment.published.items()}
         assert values == ({} if told is None else dict(zip(("auc", "ap"), told, strict=True)))
@@ -746,12 +753,10 @@ def test_other_tasks_are_run_kept_and_reported(run, module, table):
     (found,) = json.loads(Path("cells.json").read_text("utf-8"))
     names = {"clustering": ["nmi", "ari", "accuracy"], "links": ["auc", "ap"]}[table]
     assert list(found["metrics"]) == names
-    dataset = load_dataset("citeseer")
-    again = Trial.of(find_experiment(f"{module}:Sketch", "citeseer", table), "public", {}, 1).task(
-        dataset
-    )
+    experiment = find_experiment(f"{module}:Sketch", "citeseer", table)
+    again = RunSpec.of(experiment, "public", {}, 1).run(load_dataset("citeseer"))
     assert {name: found["runs"][1][name] for name in names} == {
-        name: again.run(1).metrics[name] for name in names
+        name: again.metrics[name] for name in names
     }
     code, out, err = run(*wanted, "--report")
     assert code == 0, err
@@ -847,7 +852,7 @@ def test_a_report_of_nothing(run, module):
 
 
 def test_a_report_runs_nothing(run, monkeypatch):
-    monkeypatch.setattr(Trial, "run", lambda self: pytest.fail("ran"))
+    monkeypatch.setattr(RunSpec, "run", lambda self: pytest.fail("ran"))
     for table in TABLES:
         code, out, err = run("reproduce", table, "--report", "--results", "new/folder")
         assert code == 0, err
@@ -875,7 +880,7 @@ def test_a_broken_method_of_one_s_own(run, module):
     wanted = reproduce(f"{module}:Broken,{module}:Sketch", runs=2)
     code, out, err = run(*wanted, "--jobs", "1")
     assert (code, out) == (2, "")
-    assert err.startswith("graphgate: 2 of 4 runs failed, the others are kept; the first: ")
+    assert err.startswith("graphgate: 2 of 4 runs failed, the others are stored; the first: ")
     assert "ZeroDivisionError: one over none" in err
     assert err.count("\n") == 1
     assert len(files()) == 2
@@ -889,7 +894,7 @@ def test_a_broken_method_of_one_s_own(run, module):
         (["transductive", "--methods", "gcn,"], "unknown method ''"),
         (["transductive", "--datasets", "ogbn"], "there is no dataset 'ogbn'"),
         (["transductive", "--datasets", ""], "there is no dataset ''"),
-        (["transductive", "--split", "mine"], "unknown split 'mine'; use random, public or seeded"),
+        (["transductive", "--split", "mine"], "unknown split 'mine'; use random, public, seeded"),
         (["inductive", "--methods", "gcn"], "has no cell of 'gcn'"),
         (["transductive", "--json", "no/out.json"], "no does not exist"),
         (["transductive", "--json", "out.txt"], "must end in .json"),
@@ -922,7 +927,7 @@ def test_a_report_counts_the_public_runs_wherever_they_were_made(run, module):
     wanted = ["reproduce", "transductive", "--methods", mine.method, "--datasets", "cora"]
     wanted += ["--results", ".", "--report", "--json", "out.json"]
     for split, value in (("seeded", 60.0), ("public", 70.0)):
-        grid.results.keep(Trial.of(mine, split, {}, 0), a_run(value, seed=0))
+        grid.store.add(RunSpec.of(mine, split, {}, 0), a_run(value, seed=0))
         code, _, err = run(*wanted)
         assert code == 0, err
         (found,) = json.loads(Path("out.json").read_text("utf-8"))
@@ -958,7 +963,9 @@ def test_a_damaged_run_is_one_line(run, module):
     for more in ([], ["--report"]):
         code, _, err = run(*reproduce(f"{module}:Sketch", runs=2), *more)
         assert code == 2
-        assert err == f"graphgate: {files()[1]} is not the stored run it is named for; remove it\n"
+        assert (
+            err == f"graphgate: {files()[1]} is not the stored run that its name says; remove it\n"
+        )
 
 
 @pytest.mark.parametrize("more", [["--runs", "0"], ["--jobs", "0"], ["--speed", "3"]], ids=" ".join)
@@ -982,10 +989,10 @@ def evaluated(run, module: str, *more: str) -> dict:
 
 def test_settings_on_the_command_line(run, module):
     plain = evaluated(run, module)
-    assert plain["settings"] == {}
+    assert plain["params"] == {}
     found = evaluated(run, module, "--set", "size=1", "--set", "pause=0.0")
-    assert found["settings"] == {"size": 1, "pause": 0.0}
-    assert isinstance(found["settings"]["size"], int)
+    assert found["params"] == {"size": 1, "pause": 0.0}
+    assert isinstance(found["params"]["size"], int)
     assert found["mean"] < plain["mean"]
     assert evaluated(run, module, "--set", "size=1", "--set", "size=6")["mean"] == plain["mean"]
     run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1", "--json", "r.json")

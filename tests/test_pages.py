@@ -1,5 +1,6 @@
 """README and docs say what the stored results say, and their code runs."""
 
+import hashlib
 import importlib.util
 import json
 import re
@@ -9,11 +10,10 @@ from textwrap import dedent
 import pytest
 
 from graphgate import load_dataset
-from graphgate.experiments.protocol import Run, Task
-from graphgate.experiments.runner import Grid
-from graphgate.experiments.scores import SCORES
-from graphgate.experiments.table import TABLES, experiments_of
-from graphgate.experiments.trial import Results, Trial
+from graphgate.experiments.protocol import RunResult, run_classification
+from graphgate.experiments.reproduce import TABLES, reproduce
+from graphgate.experiments.run_store import RunSpec
+from graphgate.experiments.settings import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -55,30 +55,41 @@ def test_benchmarks_name_how_they_were_made(file):
     assert {"command", "versions"} <= result.keys()
 
 
+STORED = sorted((ROOT / "results/runs").rglob("*.json"))
+# A digest of all numbers, taken before keys and files were renamed.
+STORED_DIGEST = "e5b8cdc9779ae0a84ac04387e63ba2edda9125374f7c3d6b6a424ee85ffd734b"
+
+
+def test_every_stored_number_is_unchanged():
+    names = ("setting", "dataset", "method", "split", "run")
+    runs = [json.loads(file.read_text(encoding="utf-8")) for file in STORED]
+    lines = [json.dumps([run[name] for name in names], sort_keys=True) for run in runs]
+    assert hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest() == STORED_DIGEST
+
+
 def test_stored_runs_are_where_their_content_says():
-    files = sorted((ROOT / "results/runs").rglob("*.json"))
-    for file in files:
+    for file in STORED:
         content = json.loads(file.read_text(encoding="utf-8"))
         run, versions = content.pop("run"), content.pop("versions")
-        trial = Trial(**content | {"unseen": tuple(content["unseen"])})
-        assert ROOT / "results/runs" / trial.file == file
-        assert run["seed"] == trial.seed
-        scores = Run.from_dict(run, trial.setting).metrics
+        spec = RunSpec(**content | {"unseen": tuple(content["unseen"])})
+        assert ROOT / "results/runs" / spec.file == file
+        assert run["seed"] == spec.seed
+        scores = RunResult.from_dict(run, spec.setting).metrics
         assert all(value is None or -100 <= value <= 100 for value in scores.values())
-        assert scores[SCORES[trial.setting].shown[0]] > 0
+        assert scores[SETTINGS[spec.setting].main] > 0
         assert versions["graphgate"]
 
 
 def test_every_stored_run_counts(render):
     """In a table, or in the sweep that chose its settings."""
-    runs = Results(ROOT / "results/runs")
     counted = set()
     for table in TABLES:
-        cells = experiments_of(table, None, render.DATASETS)
-        grid = Grid(cells, runs, dict.fromkeys(render.DATASETS, "public"))
-        trials = [*grid.sweep_trials(), *grid.table_trials()]
-        counted |= {runs.folder / trial.file for trial in trials}
-    assert set(runs.folder.rglob("*.json")) <= counted
+        found = reproduce(
+            table, datasets=render.DATASETS, split="public", results=ROOT / "results", run=False
+        )
+        specs = [*found.grid.sweep_specs(), *found.grid.table_specs()]
+        counted |= {ROOT / "results/runs" / spec.file for spec in specs}
+    assert set(STORED) <= counted
 
 
 def test_results_name_no_place_of_a_machine():
@@ -100,8 +111,11 @@ def test_the_method_of_the_docs_runs(tmp_path, monkeypatch):
     found: dict = {}
     exec(code, found)
     dataset = load_dataset("citeseer")
-    task = Task(found["TwoHopMean"], dataset.graph, "inductive", ("test",), "one-vs-rest")
-    assert task.run(0).metrics["accuracy"] > 60
+    method = found["TwoHopMean"](random_state=0)
+    run = run_classification(
+        method, dataset.graph, "inductive", unseen=("test",), probe="one-vs-rest", seed=0
+    )
+    assert run.metrics["accuracy"] > 60
 
 
 def test_the_graphs_of_the_docs_are_read(tmp_path, monkeypatch, capsys):

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    tensors, edges_alone, label_propagation, convolution, deepwalk, graphsage, planetoid, raw,
+    tensors, label_propagation, convolution, deepwalk, graphsage, planetoid, raw,
     supervised, dgi, gae, deepwalk_features, chebyshev, gat, gcn, monet, stogcn, vgae
 """

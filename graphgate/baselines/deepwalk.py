@@ -43,13 +43,13 @@ class DeepWalk:
 
     Parameters
     ----------
-    dimensions : size of the embedding, D.
+    n_components : size of the embedding, D.
     walks : so many from every node.
     length : nodes of a walk.
     window : nodes to either side that a node predicts.
     """
 
-    dimensions: int = 128
+    n_components: int = 128
     walks: int = 80
     length: int = 40
     window: int = 10
@@ -67,7 +67,7 @@ class DeepWalk:
             walks = random_walks(adjacency, starts, self.length - 1, rng).astype(np.int32)
             sentences = _Sentences(walks, np.diff(adjacency.indptr) == 0)
             model = Word2Vec(
-                vector_size=self.dimensions,
+                vector_size=self.n_components,
                 window=self.window,
                 sg=1,
                 hs=1,

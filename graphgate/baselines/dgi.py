@@ -70,7 +70,7 @@ class DGI:
 
     Parameters
     ----------
-    dimensions : size of the embedding, D.
+    n_components : size of the embedding, D.
     patience : stop when the loss has not fallen for so many epochs.
     epochs : at most so many.
     length : root mean square length of the vectors of training; all are scaled by one number.
@@ -81,7 +81,7 @@ class DGI:
     epochs_ : how many epochs were run.
     """
 
-    dimensions: int = 512
+    n_components: int = 512
     learning_rate: float = 1e-3
     patience: int = 20
     epochs: int = 10_000
@@ -95,7 +95,7 @@ class DGI:
     def fit(self, graph: Graph) -> Self:
         inputs = _inputs(graph)
         with seeded(self.random_state):
-            self.network_ = self._train(_Network(graph.n_features, self.dimensions), inputs)
+            self.network_ = self._train(_Network(graph.n_features, self.n_components), inputs)
         self.n_features_ = graph.n_features
         z = self._embed(inputs)
         found = float(np.sqrt(np.square(z, dtype=np.float64).sum(axis=1).mean()))

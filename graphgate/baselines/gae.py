@@ -43,13 +43,13 @@ class GAE:
     Parameters
     ----------
     hidden : size of the first layer.
-    dimensions : size of the embedding, D.
+    n_components : size of the embedding, D.
     negatives : random nodes that each node is compared with in a step.
     normalize : divide the features of a node by their sum.
     """
 
     hidden: int = 512
-    dimensions: int = 512
+    n_components: int = 512
     learning_rate: float = 1e-4
     epochs: int = 100
     negatives: int = 1
@@ -77,7 +77,7 @@ class GAE:
         return self._embed(self._inputs(graph))
 
     def _model(self, n_features: int) -> models.GAE:
-        return models.GAE(_Encoder(n_features, self.hidden, self.dimensions))
+        return models.GAE(_Encoder(n_features, self.hidden, self.n_components))
 
     def _loss(
         self, model: models.GAE, inputs: tuple[Tensor, Tensor], neighbors: AttentionPattern

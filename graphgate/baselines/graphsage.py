@@ -177,14 +177,14 @@ LAYERS: dict[str, type[MeanLayer | GCNLayer]] = {
 class GraphSAGE:
     """Vectors that agree where short walks meet, from a node's features and sampled neighbours'.
 
-    dimensions : length of the vectors, own and neighbours' part together.
+    n_components : length of the vectors, own and neighbours' part together.
     draws : neighbours drawn in the first layer and in the second.
     walks, walk_length : from every node; it is paired with those that a walk visits before its
         last step, as the program does.
     """
 
     aggregator: Aggregator = "mean"
-    dimensions: int = 512
+    n_components: int = 512
     draws: tuple[int, int] = (25, 10)
     walks: int = 50
     walk_length: int = 5
@@ -204,7 +204,10 @@ class GraphSAGE:
             layer = LAYERS[self.aggregator]
             self.scaling_ = Scaling.of(graph)
             self.layers_ = nn.ModuleList(
-                [layer(graph.n_features, self.dimensions), layer(self.dimensions, self.dimensions)]
+                [
+                    layer(graph.n_features, self.n_components),
+                    layer(self.n_components, self.n_components),
+                ]
             )
             self._train(graph, rng)
         self.embedding_ = self.transform(graph)

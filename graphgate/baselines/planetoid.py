@@ -175,7 +175,7 @@ class Planetoid:
     iterations, patience : at most so many steps of training, and so many without improvement.
     """
 
-    embedding_size: int = 50
+    n_components: int = 50
     walk_length: int = 10
     window: int = 3
     negatives: int = 0
@@ -203,10 +203,10 @@ class Planetoid:
             x = feature_tensor(graph, normalize=False)
             embedding = self._embedding(x)
             self.model_ = Classifier(
-                embedding, graph.n_features, self.embedding_size, len(graph.classes)
+                embedding, graph.n_features, self.n_components, len(graph.classes)
             )
             trainer = SampledContextTrainer if self.negatives else ContextTrainer
-            contexts = trainer(embedding, x, self.embedding_size, self.context_learning_rate)
+            contexts = trainer(embedding, x, self.n_components, self.context_learning_rate)
             met = self._met(graph, rng)
             self._pretrain(contexts, met, graph, train, rng)
             self._train(contexts, met, graph, train, val, rng)
@@ -309,7 +309,7 @@ class PlanetoidT(Planetoid):
     ids_: np.ndarray = field(init=False, repr=False, compare=False)
 
     def _embedding(self, x: Tensor) -> Embedding:
-        return FreeEmbedding(x, self.embedding_size)
+        return FreeEmbedding(x, self.n_components)
 
     def fit(self, graph: Graph) -> Self:
         self.ids_ = graph.ids
@@ -333,4 +333,4 @@ class PlanetoidI(Planetoid):
     graph_rate: float = 0.1
 
     def _embedding(self, x: Tensor) -> Embedding:
-        return FeatureEmbedding(x, self.embedding_size)
+        return FeatureEmbedding(x, self.n_components)

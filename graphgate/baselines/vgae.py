@@ -33,7 +33,7 @@ class VGAE(GAE):
     """`GAE` that learns a normal distribution for each node, held near the standard one."""
 
     def _model(self, n_features: int) -> models.VGAE:
-        return models.VGAE(_Encoder(n_features, self.hidden, self.dimensions))
+        return models.VGAE(_Encoder(n_features, self.hidden, self.n_components))
 
     def _loss(
         self, model: models.VGAE, inputs: tuple[Tensor, Tensor], neighbors: AttentionPattern

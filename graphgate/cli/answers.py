@@ -224,24 +224,21 @@ def links(
         raise typer.BadParameter("name a graph: EDGES and perhaps --nodes, or --dataset NAME")
     if edges is not None and dataset is not None:
         raise InputError("give either EDGES or --dataset NAME, not both")
-    from functools import partial
-
     from graphgate.estimators.gate import GATE
     from graphgate.experiments.experiment import find_experiment
     from graphgate.experiments.methods import find_method
-    from graphgate.experiments.tasks import LinksTask
+    from graphgate.experiments.protocol import run_links
 
     find_own([method])
     known = find_method(method)
     name, graph = named_graph(dataset, edges, nodes, reading)
     experiment = None if edges is not None else find_experiment(method, name, "links")
-    settings = {**(experiment.settings if experiment else {}), **settings_of(set_ or [])}
-    task = LinksTask(partial(known.make, settings), graph, val, test)
-    made = task.make_method(seed)
+    settings = {**(experiment.params if experiment else {}), **settings_of(set_ or [])}
+    made = known.make(settings, seed)
     if isinstance(made, GATE):
         check_memory(graph, made)
     with notes():
-        run = task.run(seed)
+        run = run_links(made, graph, val_size=val, test_size=test, seed=seed)
     held = {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}
     rows = [
         [known.title, name, part, *(f"{run.metrics[metric]:.1f}" for metric in metrics)]
@@ -292,7 +289,7 @@ def _most_frequent(labels: list[Any], mask: Any, most: int = 3) -> str:
 def _write_json(path: Path | None, content: dict[str, Any]) -> None:
     if path is None:
         return
-    from graphgate.experiments.report import write_json
+    from graphgate.io.files import write_json
     from graphgate.io.provenance import versions
 
     command = " ".join(["graphgate", *sys.argv[1:]])

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from graphgate.datasets.citation import Dataset
 from graphgate.errors import InputError
-from graphgate.experiments.evaluate import evaluate_method
+from graphgate.experiments.evaluation import Evaluation, evaluate
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.methods import find_method
-from graphgate.experiments.protocol import SETTINGS, Evaluation
-from graphgate.experiments.report import write_json
+from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import write_bytes
+from graphgate.io.files import write_bytes, write_json
 
 DEMO_DATASETS = ("cora", "citeseer")
 
@@ -31,8 +30,8 @@ def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[E
         raise InputError(f"the folder {out} cannot be made: {error.strerror}") from None
     for dataset in datasets:
         results = []
-        for setting in SETTINGS:
-            results.append(evaluate_method("gate", dataset, setting=setting, runs=runs))
+        for setting in CLASSIFICATION_SETTINGS:
+            results.append(evaluate("gate", dataset, setting=setting, n_runs=runs))
             yield results[-1]
         write_json(out / f"{dataset.name}.json", [result.to_dict() for result in results])
         yield out / f"{dataset.name}.json"
@@ -48,7 +47,7 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     graph = dataset.graph
     experiment = find_experiment("gate", dataset.name, "transductive")
     assert experiment is not None
-    model = find_method("gate").make(experiment.settings, seed=0).fit(graph)
+    model = find_method("gate").make(experiment.params, random_state=0).fit(graph)
     labels = graph.label_values()
     yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
     model.save(out / f"{dataset.name}.safetensors")

@@ -19,7 +19,6 @@ def demo(
     """Train on the citation graphs that come with the package, and compare with the paper."""
     from graphgate.cli.demo import DEMO_DATASETS, run_demo
     from graphgate.datasets.citation import load_dataset
-    from graphgate.experiments.report import HEADS, report_row
 
     sources = [load_dataset(name) for name in DEMO_DATASETS]
     rows, pages = [], []
@@ -28,9 +27,10 @@ def demo(
             typer.echo(f"wrote {step}")
             pages += [step] if step.suffix == ".html" else []
         else:
-            rows.append(report_row(step))
+            heads = step.heads()
+            rows.append(step.row())
             typer.echo("  ".join(rows[-1][:-2]))
-    print_table(HEADS, rows)
+    print_table(heads, rows)
     for source in sources:
         if source.caveat:
             typer.echo(source.caveat)

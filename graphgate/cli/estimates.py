@@ -99,7 +99,7 @@ def estimate(
         )
         typer.echo(f"it does not fit into this machine's memory; {instead}")
     if json is not None:
-        from graphgate.experiments.report import write_json
+        from graphgate.io.files import write_json
         from graphgate.io.provenance import versions
 
         write_json(

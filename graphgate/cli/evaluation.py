@@ -12,7 +12,6 @@ from graphgate.cli.given import find_own, settings_of
 from graphgate.cli.options import Json, Settings
 from graphgate.cli.printing import print_table
 from graphgate.cli.program import PAPER, app
-from graphgate.errors import InputError
 
 
 @app.command(
@@ -25,7 +24,9 @@ def evaluate(
     method: Annotated[
         str, typer.Option(help="gate, a baseline by its name, or module:Class for your own.")
     ] = "gate",
-    setting: Annotated[str, typer.Option(help="transductive or inductive.")] = "transductive",
+    setting: Annotated[
+        str, typer.Option(help="transductive, inductive, clustering or links.")
+    ] = "transductive",
     runs: Annotated[int, typer.Option(min=1, help="Trainings, each with its own seed.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     preset: Annotated[
@@ -53,25 +54,23 @@ def evaluate(
     from graphgate.datasets.citation import load_dataset
 
     source = load_dataset(dataset)
-    from graphgate.experiments.evaluate import evaluate_method
-    from graphgate.experiments.workers import Layout
+    from graphgate.experiments import evaluation
+    from graphgate.io.files import write_json
 
     find_own([method])
-    result = evaluate_method(
+    result = evaluation.evaluate(
         method,
         source,
         setting=setting,
-        runs=runs,
-        seed=seed,
+        n_runs=runs,
+        random_state=seed,
         preset=preset,
-        settings=settings_of(set_ or []),
+        params=settings_of(set_ or []),
         probe=probe,
-        unseen=None if unseen is None else tuple(unseen.split(",")),
-        layout=None if jobs is None else Layout(jobs, 1),
+        unseen=None if unseen is None else unseen.split(","),
+        n_jobs=jobs,
     )
-    from graphgate.experiments.report import HEADS, report_row, write_json
-
-    print_table(HEADS, [report_row(result)])
+    print_table(result.heads(), [result.row()])
     if source.caveat:
         typer.echo(source.caveat)
     if json is not None:
@@ -126,37 +125,31 @@ def reproduce(
 
     if json is not None:
         check_output_path(json, (".json",))
-    if split not in (None, "random", "public", "seeded"):
-        raise InputError(f"unknown split {split!r}; use random, public or seeded")
-    from graphgate.datasets.citation import load_dataset
-    from graphgate.experiments import table as tables
-    from graphgate.experiments.runner import Grid, run_grid
-    from graphgate.experiments.trial import Results
+    from graphgate.datasets.citation import split_caveat
+    from graphgate.experiments import reproduce as tables
+    from graphgate.io.files import write_json
 
-    columns, kept = datasets.split(","), Results(results / "runs")
-    rows = None if methods is None else methods.split(",")
+    columns, rows = datasets.split(","), None if methods is None else methods.split(",")
     find_own(rows or [])
-    cells = tables.experiments_of(table, rows, columns)
-    sources = {name: load_dataset(name) for name in columns}
-    splits = {name: split or source.split for name, source in sources.items()}
-    if report and split is None:  # the public split's runs count wherever they were made
-        named = {(cell.method, cell.dataset) for cell in cells}
-        splits |= {name: "public" for row, name in named if kept.has_split(row, name, "public")}
-    grid = Grid(cells, kept, splits, runs)
-    if not report:
-        from graphgate.experiments.workers import Layout, available_cores
-
-        made = run_grid(grid, Layout(jobs or available_cores(), 1))
-        typer.echo(f"made {made:,} runs; all are in {kept.folder}")
-    found = tables.make_table(grid, columns)
+    found = tables.reproduce(
+        table,
+        methods=rows,
+        datasets=columns,
+        n_runs=runs,
+        n_jobs=jobs,
+        split=split,
+        results=results,
+        run=not report,
+    )
     if report:
         typer.echo(found.markdown())
-        tables.write_table(found, results / "tables", table)
+        found.save(results / "tables", table)
         typer.echo(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
+    else:
+        typer.echo(f"made {found.n_new:,} runs; all are in {results / 'runs'}")
     if json is not None:
-        from graphgate.experiments.report import write_json
-
         write_json(json, found.to_list())
-    for name in columns:
-        if splits[name] == "seeded" and table not in ("clustering", "links"):
-            typer.echo(sources[name].caveat, err=True)
+    if table not in ("clustering", "links"):
+        for name in columns:
+            if found.grid.splits[name] == "seeded":
+                typer.echo(split_caveat(name, "seeded"), err=True)

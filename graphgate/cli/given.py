@@ -99,7 +99,7 @@ def embedded_graph(
 
             experiment = find_experiment("gate", dataset, "transductive")
             assert experiment is not None
-            gate.set_params(**experiment.settings)
+            gate.set_params(**experiment.params)
         check_memory(graph, gate)
         with notes():
             gate.fit(graph)

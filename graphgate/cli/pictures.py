@@ -35,8 +35,7 @@ def figures(
     The bar charts come from stored runs; the maps from a saved model, or from one that is trained
     on the spot. Beside them stands what attention tells of classes, in numbers.
     """
-    from graphgate.experiments.report import write_json
-    from graphgate.experiments.trial import Results
+    from graphgate.io.files import write_json
     from graphgate.tasks.edge_attention import class_attention, edge_attention
     from graphgate.visualization.gallery import (
         ablation_figures,
@@ -55,7 +54,7 @@ def figures(
         losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
         losses["structure"] = gate.history_["structure"]
         drawn["losses"] = draw_losses(losses, title=f"{title}: losses of training")
-    made = ablation_figures(Results(results / "runs"))
+    made = ablation_figures(results)
     made |= {f"{name}-{kind}": figure for kind, figure in drawn.items()}
     for path in write_figures(made, out, formats.split(",")):
         typer.echo(f"wrote {path}")

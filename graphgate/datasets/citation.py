@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -66,12 +66,20 @@ class Dataset:
     @property
     def caveat(self) -> str:
         """What to report beside every result on this dataset; empty for the public split."""
-        if self.split == "public":
-            return ""
-        return (
-            f"{self.name}: a fixed seeded split of the public one's sizes, not the public split; "
-            f"fetch_dataset({self.name!r}) downloads that"
+        return split_caveat(self.name, self.split)
+
+    def without_features(self) -> Dataset:
+        """The same dataset with nothing but its edges to learn from."""
+        graph = self.graph
+        bare = Graph(
+            None,
+            graph.adjacency,
+            ids=graph.ids,
+            labels=None if graph.labels is None else graph.label_values(),
+            splits=graph.splits,
+            directed=graph.directed,
         )
+        return replace(self, graph=bare)
 
     @property
     def statistics(self) -> Statistics:
@@ -91,7 +99,9 @@ class FileStatus:
     status: str
 
 
-def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
+def load_dataset(
+    name: str, folder: str | os.PathLike[str] | None = None, *, features: bool = True
+) -> Dataset:
     """Load a citation dataset.
 
     Parameters
@@ -100,21 +110,34 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
     folder : a folder with Planetoid's files; by default the one that the environment variable
         GRAPHGATE_DATA names. Where it has none of the files, the cache filled by `fetch_dataset`
         is used, and otherwise the copy bundled with the package.
+    features : False for a graph that has edges and labels but no features.
 
     >>> load_dataset("citeseer").graph.n_edges
     4552
     """
-    check_name(name)
-    named = named_folder(folder)
-    if named is not None and _present(named, name):
-        return _from_planetoid(name, named)
-    cache = cache_folder()
-    # An interrupted download leaves some files; the bundled copy must keep working.
-    if len(_present(cache, name)) == len(planetoid.PARTS):
-        return _from_planetoid(name, cache)
-    copy = bundled.read_bundled(name)
-    split = "seeded" if name == "cora" else "public"
-    return Dataset(name, copy.graph, split, BUNDLED, copy.listed_edges, copy.self_loops)
+    original = _original_folder(name, folder)
+    if original is not None:
+        dataset = _from_planetoid(name, original)
+    else:
+        copy, split = bundled.read_bundled(name), available_split(name, folder)
+        dataset = Dataset(name, copy.graph, split, BUNDLED, copy.listed_edges, copy.self_loops)
+    return dataset if features else dataset.without_features()
+
+
+def available_split(name: str, folder: str | os.PathLike[str] | None = None) -> str:
+    """The split of the dataset that `load_dataset` would load, without reading it."""
+    original = _original_folder(name, folder)
+    return "seeded" if original is None and name == "cora" else "public"
+
+
+def split_caveat(name: str, split: str) -> str:
+    """What to report beside every result on a split; empty for the public one."""
+    if split == "public":
+        return ""
+    return (
+        f"{name}: a fixed seeded split of the public one's sizes, not the public split; "
+        f"fetch_dataset({name!r}) downloads that"
+    )
 
 
 def fetch_dataset(
@@ -194,6 +217,17 @@ def named_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
             f"the data folder {path}{origin} {problem}; create it or choose another one"
         )
     return path
+
+
+def _original_folder(name: str, folder: str | os.PathLike[str] | None) -> Path | None:
+    """The folder to read Planetoid's files from; None where only the bundled copy is available."""
+    check_name(name)
+    named = named_folder(folder)
+    if named is not None and _present(named, name):
+        return named
+    cache = cache_folder()
+    # An interrupted download leaves some files; the bundled copy must keep working.
+    return cache if len(_present(cache, name)) == len(planetoid.PARTS) else None
 
 
 def cache_folder() -> Path:

@@ -1,7 +1,7 @@
-"""The paper's tables as data, one small TOML a method and dataset, and the runner that resumes.
+"""The paper's tables as data, one TOML file per method and dataset, and the runner that resumes.
 
 The modules in import order:
 
-    methods, scores, measure, experiment, protocol, report, tasks, workers, trial, evaluate,
-    runner, table
+    settings, measure, methods, experiment, protocol, run_store, parallel, evaluation, grid,
+    results_table, reproduce
 """

@@ -1,18 +1,18 @@
 """An experiment: a cell of a table as data, read from `<method>/<dataset>.toml` beside this file.
 
-source = "Kipf & Welling 2017, section 5.2"    where the settings come from
-seconds = 12                                   of a run on one core, about
-deviation = "…"                                what differs from the paper's protocol, and why
-runs = 10                                      by default 10; on Pubmed 5
+source = "Kipf & Welling 2017, section 5.2"    where the parameters come from
+seconds = 12                                   approximate duration of a run on one core
+departure = "…"                                how the protocol departs from the paper's, and why
+n_runs = 10                                    10 by default; 5 on Pubmed
 probe = "one-vs-rest"                          how embeddings are classified
-unseen = ["test"]                              splits hidden while training, inductive
-[settings]                                     arguments of the method
-[sweep]                                        lists to choose from by validation accuracy
-[transductive]                                 a cell: inductive, clustering or links alike
-published = [81.5, 0.7]                        mean and perhaps deviation in the paper; for several
-                                               metrics {auc = [91.0, 0.1], ap = [92.0]}
-note = "…"                                     why ours is lower, where it is
-settings, sweep, source, deviation, runs       what differs in this cell
+unseen = ["test"]                              splits hidden during inductive training
+[params]                                       parameters of the method
+[sweep]                                        lists of values, chosen by validation accuracy
+[transductive]                                 a setting; likewise inductive, clustering, links
+published = [81.5, 0.7]                        published mean and perhaps standard deviation; for
+                                               several metrics {auc = [91.0, 0.1], ap = [92.0]}
+note = "…"                                     why our value is lower, where it is
+params, sweep, source, departure, n_runs       what differs in this setting
 """
 
 from __future__ import annotations
@@ -26,90 +26,93 @@ from typing import Any
 
 from graphgate.datasets.citation import check_name
 from graphgate.errors import InputError
-from graphgate.experiments.scores import SCORES, Published
+from graphgate.experiments.settings import SETTINGS, Published, check_setting
 
-_RUNS = {"pubmed": 5}
-_TOP = {"source", "seconds", "deviation", "runs", "probe", "unseen", "settings", "sweep", *SCORES}
-_CELL = {"published", "note", "settings", "sweep", "source", "deviation", "runs"}
+_N_RUNS = {"pubmed": 5}
+_PER_SETTING = {"source", "departure", "n_runs"}
+_TOP = {*_PER_SETTING, "seconds", "probe", "unseen", "params", "sweep", *SETTINGS}
+_SECTION = {*_PER_SETTING, "published", "note", "params", "sweep"}
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A method on a dataset in a setting.
 
-    settings : arguments of the method that hold for every run.
-    sweep : setting -> values; the combination whose run of seed 0 has the best score on validation
-        is taken, the first of equals.
-    published : metric -> mean and perhaps deviation.
+    params : parameters of the method, the same in every run.
+    sweep : parameter -> values; the combination whose first run scores best on validation data
+        is chosen, the first one if there is a tie.
+    published : metric -> mean, and the standard deviation or None.
     """
 
     method: str
     dataset: str
     setting: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     published: Mapping[str, Published] = field(default_factory=dict)
-    runs: int = 10
+    n_runs: int = 10
     probe: str = "one-vs-rest"
     unseen: tuple[str, ...] = ("test",)
     seconds: float = 60.0
     source: str = ""
-    deviation: str = ""
+    departure: str = ""
     note: str = ""
 
     def candidates(self) -> list[dict[str, Any]]:
-        """All settings that the sweep chooses from; one where there is no sweep."""
+        """All parameters that the sweep chooses from; a single entry if there is no sweep."""
         combinations = itertools.product(*self.sweep.values())
         return [
-            {**self.settings, **dict(zip(self.sweep, values, strict=True))}
-            for values in combinations
+            {**self.params, **dict(zip(self.sweep, values, strict=True))} for values in combinations
         ]
 
 
 def find_experiment(method: str, dataset: str, setting: str) -> Experiment | None:
-    """The experiment of a cell, None where the table has no such cell.
+    """The experiment of a method on a dataset in a setting; None if there is none.
 
-    A method that has no files (the user's own) is run as it is, in every cell.
+    A user's own method (`module:Class`) has no files: it runs with its defaults everywhere.
     """
     check_name(dataset)
-    if setting not in SCORES:
-        raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SCORES)}")
-    defaults: dict[str, Any] = {
-        "runs": _RUNS.get(dataset, 10),
-    }
+    check_setting(setting)
+    n_runs = _N_RUNS.get(dataset, 10)
     if ":" in method:
-        return Experiment(method, dataset, setting, **defaults)
+        return Experiment(method, dataset, setting, n_runs=n_runs)
     file = resources.files("graphgate.experiments") / method / f"{dataset}.toml"
     if not file.is_file():
         return None
-    told = tomllib.loads(file.read_text(encoding="utf-8"))
-    _check_keys(f"{method}/{dataset}.toml", told, _TOP)
-    if setting not in told:
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    _check_keys(f"{method}/{dataset}.toml", content, _TOP)
+    if setting not in content:
         return None
-    cell = told[setting]
-    _check_keys(f"[{setting}] of {method}/{dataset}.toml", cell, _CELL)
-    told = {key: value for key, value in told.items() if key not in SCORES} | {
-        "settings": told.get("settings", {}) | cell.get("settings", {}),
-        "sweep": cell.get("sweep", told.get("sweep", {})),
-        "note": cell.get("note", ""),
-        "published": _published(cell.get("published", {}), setting),
-        **{key: cell[key] for key in ("source", "deviation", "runs") if key in cell},
-    }
-    if told["sweep"] and SCORES[setting].choosing is None:
+    section = content[setting]
+    _check_keys(f"[{setting}] of {method}/{dataset}.toml", section, _SECTION)
+    sweep = section.get("sweep", content.get("sweep", {}))
+    if sweep and SETTINGS[setting].selection is None:
         raise InputError(
-            f"[{setting}] of {method}/{dataset}.toml has a sweep, but nothing to choose by"
+            f"[{setting}] of {method}/{dataset}.toml has a sweep, but no metric to choose by"
         )
-    if "unseen" in told:
-        told["unseen"] = tuple(told["unseen"])
-    return Experiment(method, dataset, setting, **defaults | told)
+    fields: dict[str, Any] = {"n_runs": n_runs}
+    fields |= {key: value for key, value in content.items() if key not in SETTINGS}
+    fields |= {key: value for key, value in section.items() if key in _PER_SETTING | {"note"}}
+    return Experiment(
+        method,
+        dataset,
+        setting,
+        **fields
+        | {
+            "params": content.get("params", {}) | section.get("params", {}),
+            "sweep": sweep,
+            "published": _published(section.get("published", {}), setting),
+            "unseen": tuple(content.get("unseen", Experiment.unseen)),
+        },
+    )
 
 
-def _published(told: Any, setting: str) -> dict[str, Published]:
-    """A list is of the metric that counts."""
-    named = told if isinstance(told, Mapping) else {SCORES[setting].shown[0]: told}
+def _published(values: Any, setting: str) -> dict[str, Published]:
+    """A plain list is of the main metric."""
+    named = values if isinstance(values, Mapping) else {SETTINGS[setting].main: values}
     return {metric: (value[0], (*value, None)[1]) for metric, value in named.items()}
 
 
-def _check_keys(where: str, told: Mapping[str, Any], known: set[str]) -> None:
-    if unknown := told.keys() - known:
-        raise InputError(f"{where} has an unknown key {min(unknown)!r}; known are {sorted(known)}")
+def _check_keys(where: str, content: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := content.keys() - known:
+        raise InputError(f"{where} has the unknown key {min(unknown)!r}; use {sorted(known)}")

@@ -1,4 +1,4 @@
-"""Time and peak memory of a piece of work."""
+"""Time and peak memory of a block of code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass
 class Cost:
-    """Seconds, and the most memory the process held meanwhile (MiB, imported libraries included).
+    """Seconds, and the peak memory of the process in MiB, imported libraries included.
 
-    Where the system cannot forget an earlier peak (anything but Linux), the peak is that of the
-    process's whole life.
+    Only Linux can reset the peak; elsewhere it is that of the whole life of the process.
     """
 
     seconds: float = 0.0
@@ -27,10 +26,10 @@ class Cost:
 
 @contextmanager
 def measured() -> Iterator[Cost]:
-    """Yields a `Cost` that is filled when the block ends."""
+    """Yields a `Cost` that is filled in when the block ends."""
     cost = Cost()
     with suppress(OSError):
-        _CLEAR.write_text("5")  # Linux: the peak starts anew
+        _CLEAR.write_text("5")  # Linux: resets the peak
     start = time.perf_counter()
     try:
         yield cost
@@ -40,7 +39,7 @@ def measured() -> Iterator[Cost]:
 
 
 def resident() -> float:
-    """MiB that the process holds now; 0 where the system does not say."""
+    """Current memory of the process in MiB; 0 where the system does not report it."""
     return _status("VmRSS")
 
 

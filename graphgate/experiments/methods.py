@@ -1,15 +1,17 @@
-"""The methods of the tables, in their order, and how one is made from its name.
+"""The methods of the tables, in order, and how one is made from its name.
 
-A method of one's own is named by where it is, `module:Class`; see docs/reproduce.md.
+A user's own method is named by its location, `module:Class`; see docs/reproduce.md.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
+from importlib import import_module, reload
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from graphgate.errors import InputError
@@ -22,10 +24,11 @@ quiet_gate = partial(GATE, progress=False)
 class Method:
     """A row of a table.
 
-    home : "module:name" of the class (or function) that is called with settings and random_state.
-    title : as the table names it.
+    home : "module:name" of the class (or function) that takes the parameters and random_state.
+    title : its name in the table.
     sees : what it learns from: features X, adjacency A, labels Y.
-    tables : those that the row belongs to; "paper" is the paper's own, in two halves.
+    tables : the tables that the row belongs to; "paper" is the paper's own, in two halves.
+    features : False if the method is given the datasets without their features.
     """
 
     name: str
@@ -33,12 +36,40 @@ class Method:
     title: str
     sees: str
     tables: tuple[str, ...] = ("paper",)
+    features: bool = True
 
-    def make(self, settings: Mapping[str, Any], seed: int) -> Any:
-        """A fresh one."""
+    def make(self, params: Mapping[str, Any], random_state: int) -> Any:
+        """A new, unfitted instance."""
+        maker = self._maker()
+        self._check(params, maker)
+        try:
+            return maker(**params, random_state=random_state)
+        except TypeError as error:
+            raise InputError(f"the method {self.name!r} cannot be made: {error}") from None
+
+    def code(self) -> str | None:
+        """A digest of the source of a user's own method; None for the methods of this package.
+
+        Runs of other code are other runs. A module that has changed since it was imported is
+        imported again, so that the code that runs is the code of the digest.
+        """
+        if self.name in METHODS:
+            return None
+        names = dict.fromkeys([self._maker().__module__, self.home.partition(":")[0]])
+        modules = [import_module(name) for name in names]
+        files = [file for module in modules if (file := getattr(module, "__file__", None))]
+        source = b"".join(Path(file).read_bytes() for file in files)
+        digest = hashlib.sha256(source).hexdigest()[:16]
+        if _imported.setdefault(self.home, digest) != digest:
+            for module in modules:
+                reload(module)
+            _imported[self.home] = digest
+        return digest
+
+    def _maker(self) -> Any:
         module, _, name = self.home.partition(":")
         try:
-            maker = getattr(import_module(module), name)
+            return getattr(import_module(module), name)
         except ImportError as error:
             if error.name in ("torch_geometric", "gensim"):
                 raise InputError(
@@ -48,21 +79,17 @@ class Method:
             raise InputError(f"the method {self.name!r} cannot be imported: {error}") from None
         except AttributeError:
             raise InputError(f"there is no {name!r} in the module {module!r}") from None
-        self._check(settings, maker)
-        try:
-            return maker(**settings, random_state=seed)
-        except TypeError as error:
-            raise InputError(f"the method {self.name!r} cannot be made: {error}") from None
 
-    def _check(self, settings: Mapping[str, Any], maker: Any) -> None:
-        """A word where a number belongs is refused here, before it fails deep in a training."""
+    def _check(self, params: Mapping[str, Any], maker: Any) -> None:
+        """Refuses text where a number belongs, before it fails deep inside a training."""
         known = signature(maker).parameters
-        for name, value in settings.items():
+        for name, value in params.items():
             default = known[name].default if name in known else None
             if isinstance(default, int | float) and not isinstance(value, int | float):
                 raise InputError(f"{name} of the method {self.name!r} is a number, got {value!r}")
 
 
+_imported: dict[str, str] = {}  # home -> digest of the source that is in memory
 _BASELINES = "graphgate.baselines"
 _GATE = "graphgate.experiments.methods:quiet_gate"
 _OURS = ("formulations", "ablation", "edges", "answers")
@@ -99,14 +126,8 @@ METHODS = {
         Method("gcn", f"{_BASELINES}.gcn:GCN", "GCN", "X, A, Y"),
         Method("stogcn", f"{_BASELINES}.stogcn:StoGCN", "StoGCN", "X, A, Y"),
         Method("gat", f"{_BASELINES}.gat:GAT", "GAT", "X, A, Y"),
-        Method(
-            "gate-edges",
-            f"{_BASELINES}.edges_alone:EdgesAlone",
-            "GATE, edges alone",
-            "A",
-            ("edges",),
-        ),
-        Method("gate-paper", _GATE, "GATE, the text's form", "X, A", ("formulations",)),
+        Method("gate-edges", _GATE, "GATE, edges alone", "A", ("edges",), features=False),
+        Method("gate-paper", _GATE, "GATE, the paper's text", "X, A", ("formulations",)),
         Method("gate-no-features", _GATE, "GATE/F, no feature loss", "X, A", ("ablation",)),
         Method("gate-no-structure", _GATE, "GATE/S, no structure loss", "X, A", ("ablation",)),
         Method("gate-uniform", _GATE, "GATE/A, α = 1/|N|", "X, A", ("ablation",)),
@@ -116,7 +137,7 @@ METHODS = {
 
 
 def find_method(name: str) -> Method:
-    """A method of the list, or the user's own by `module:Class`."""
+    """A method of the list, or a user's own as `module:Class`."""
     if name in METHODS:
         return METHODS[name]
     module, _, thing = name.partition(":")

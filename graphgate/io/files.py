@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graphgate.errors import InputError
 
@@ -36,3 +38,9 @@ def write_bytes(path: Path | str, content: bytes) -> None:
             os.fsync(file.fileno())  # else a crash may leave the name without the content
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def write_json(path: Path | str, content: Any) -> None:
+    """Writes JSON, whole or not at all; NaN and infinity are refused."""
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_bytes(path, text.encode())

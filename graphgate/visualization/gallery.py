@@ -11,10 +11,8 @@ from matplotlib.figure import Figure
 
 from graphgate.errors import InputError
 from graphgate.experiments.methods import find_method
-from graphgate.experiments.protocol import SETTINGS
-from graphgate.experiments.runner import Grid
-from graphgate.experiments.table import experiments_of
-from graphgate.experiments.trial import Results
+from graphgate.experiments.reproduce import reproduce
+from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 from graphgate.graph.graph import Graph
 from graphgate.io.files import replacing
 from graphgate.tasks.edge_attention import edge_attention
@@ -26,14 +24,14 @@ FORMATS = ("png", "svg", "pdf")
 _DATASETS = ("cora", "pubmed", "citeseer")  # the order of the paper's charts
 
 
-def ablation_figures(results: Results) -> dict[str, Figure]:
+def ablation_figures(results: Path | str) -> dict[str, Figure]:
     """The paper's bar charts from stored runs on the public split; none where there are no runs."""
-    cells = experiments_of("ablation", None, _DATASETS)
-    grid = Grid(cells, results, dict.fromkeys(_DATASETS, "public"))
+    table = reproduce("ablation", datasets=_DATASETS, split="public", results=results, run=False)
     made: dict[str, Figure] = {}
-    for setting in SETTINGS:
-        here = {(cell.method, cell.dataset): cell for cell in cells if cell.setting == setting}
-        found = {key: grid.evaluation(cell) for key, cell in here.items()}
+    for setting in CLASSIFICATION_SETTINGS:
+        cells = [cell for cell in table.cells() if cell.experiment.setting == setting]
+        here = {(of.experiment.method, of.experiment.dataset): of.experiment for of in cells}
+        found = {(of.experiment.method, of.experiment.dataset): of.evaluation for of in cells}
         if not any(found.values()):
             continue
         series = []

@@ -1,0 +1,183 @@
+"""Several runs of one method on one dataset in one setting, and their summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import mean, stdev
+from typing import Any
+
+from graphgate.datasets.citation import Dataset, load_dataset
+from graphgate.errors import InputError
+from graphgate.estimators.presets import find_preset
+from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.methods import find_method
+from graphgate.experiments.parallel import available_cores, faster_n_jobs, run_unordered
+from graphgate.experiments.protocol import RunResult
+from graphgate.experiments.run_store import RunSpec
+from graphgate.experiments.settings import METRIC_TITLES, SETTINGS, Published, with_std
+from graphgate.io.progress import progress_bar
+from graphgate.io.provenance import versions
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The runs of a method, beside what the paper reports.
+
+    spec : the specification of the first run; the others differ in the seed.
+    runs : the results, ordered by seed.
+    paper : metric -> published mean, and the standard deviation or None.
+    """
+
+    spec: RunSpec
+    runs: tuple[RunResult, ...]
+    paper: Mapping[str, Published]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The reported metrics, the main one first."""
+        return SETTINGS[self.spec.setting].shown
+
+    @property
+    def is_comparable(self) -> bool:
+        """Published values are of the public split of nodes; edges are always split at random."""
+        return self.spec.split == "public" or self.spec.setting == "links"
+
+    def values(self, metric: str | None = None) -> list[float]:
+        """The metric of every run, by default the main one."""
+        values = [run.metrics[metric or self.shown[0]] for run in self.runs]
+        return [value for value in values if value is not None]
+
+    def mean(self, metric: str | None = None) -> float:
+        return mean(self.values(metric))
+
+    def std(self, metric: str | None = None) -> float | None:
+        """The standard deviation with n − 1; None for a single run."""
+        values = self.values(metric)
+        return stdev(values) if len(values) > 1 else None
+
+    def published(self, metric: str | None = None) -> Published | None:
+        return self.paper.get(metric or self.shown[0])
+
+    def difference(self, metric: str | None = None) -> str:
+        """Our mean minus the published one; on different splits it would mean nothing."""
+        published = self.published(metric)
+        if published is None:
+            return "—"
+        if not self.is_comparable:
+            return "other split"
+        return f"{self.mean(metric) - published[0]:+z.1f}"
+
+    def heads(self) -> list[str]:
+        """The column names of `row`."""
+        heads = ["method", "dataset", "setting", "split", "runs"]
+        for metric in self.shown:
+            heads += [METRIC_TITLES[metric], "paper", "difference"]
+        return heads
+
+    def row(self) -> list[str]:
+        """One line: our mean ± standard deviation, the paper's, and the difference, in percent."""
+        spec, preset = self.spec, self.spec.params.get("preset")
+        row = [f"{spec.method} ({preset})" if preset else spec.method]
+        row += [spec.dataset, spec.setting, spec.split, str(len(self.runs))]
+        for metric in self.shown:
+            published = self.published(metric)
+            row += [
+                with_std(self.mean(metric), self.std(metric)),
+                "—" if published is None else with_std(*published),
+                self.difference(metric),
+            ]
+        return row
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the specification, every run, and mean and standard deviation per metric."""
+        spec = self.spec.fields()
+        del spec["seed"]
+        return {
+            **spec,
+            "preset": self.spec.params.get("preset"),
+            "runs": [run.to_dict() for run in self.runs],
+            **self._summary(self.shown[0]),
+            "metrics": {metric: self._summary(metric) for metric in self.shown},
+            "versions": versions(),
+        }
+
+    def _summary(self, metric: str) -> dict[str, Any]:
+        std, paper = self.std(metric), self.published(metric)
+        return {
+            "mean": round(self.mean(metric), 4),
+            "std": None if std is None else round(std, 4),
+            "paper": None if paper is None else {"mean": paper[0], "std": paper[1]},
+        }
+
+
+def evaluate(
+    method: str,
+    dataset: str | Dataset,
+    *,
+    setting: str = "transductive",
+    n_runs: int = 3,
+    random_state: int = 0,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    probe: str | None = None,
+    unseen: Sequence[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Evaluation:
+    """Train a method several times, score every run, and compare with the paper.
+
+    Nothing is stored; `reproduce` stores its runs and resumes.
+
+    Parameters
+    ----------
+    method : "gate", the name of a baseline, or `module:Class` for your own.
+    dataset : "cora", "citeseer" or "pubmed", or what `load_dataset` returned.
+    setting : "transductive", "inductive", "clustering" or "links".
+    n_runs, random_state : the runs have the seeds random_state, random_state + 1, ….
+    preset : formulation of GATE, which also decides on `probe` and `unseen`.
+    params : parameters of the method that replace those of the experiment. Nothing is swept: a
+        parameter that the experiment sweeps has the method's default.
+    probe : how embeddings are classified, "one-vs-rest" or "multinomial".
+    unseen : splits whose nodes are hidden during inductive training.
+    n_jobs : single-threaded processes; by default whatever is faster on the available cores.
+
+    Examples
+    --------
+    >>> from graphgate import evaluate
+    >>> found = evaluate("raw", "citeseer", n_runs=2, progress=False)
+    >>> found.runs[0].metrics["accuracy"]
+    61.6
+    """
+    find_method(method)
+    source = load_dataset(dataset) if isinstance(dataset, str) else dataset
+    experiment = find_experiment(method, source.name, setting)
+    if experiment is None:
+        raise InputError(f"the method {method!r} has no {setting} setting on {source.name}")
+    chosen = dict(experiment.params)
+    if preset is not None:
+        if "preset" not in chosen:
+            raise InputError(f"the method {method!r} has no presets, got preset={preset!r}")
+        form = find_preset(preset)
+        chosen["preset"] = preset
+        experiment = replace(experiment, probe=form.probe, unseen=form.unseen)
+    experiment = replace(
+        experiment,
+        probe=probe or experiment.probe,
+        unseen=tuple(unseen or experiment.unseen),
+    )
+    first = RunSpec.of(experiment, source.split, chosen | dict(params or {}), random_state)
+    specs = [replace(first, seed=random_state + run) for run in range(n_runs)]
+    n_jobs = n_jobs or faster_n_jobs(n_runs, available_cores())
+    results: dict[int, RunResult] = {}
+    with progress_bar(setting, n_runs, show=progress) as advance:
+        for spec, result in run_unordered(partial(_run, source), specs, n_jobs=n_jobs):
+            results[spec.seed] = result
+            found = Evaluation(first, tuple(results.values()), experiment.published)
+            advance(note=f"{found.shown[0]} {found.mean():.1f}")
+    return replace(found, runs=tuple(results[spec.seed] for spec in specs))
+
+
+def _run(dataset: Dataset, spec: RunSpec) -> RunResult:
+    return spec.run(dataset)

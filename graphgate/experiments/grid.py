@@ -1,0 +1,130 @@
+"""Runs the experiments of a grid, stores every run, and resumes where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphgate.errors import InputError
+from graphgate.experiments.evaluation import Evaluation
+from graphgate.experiments.experiment import Experiment
+from graphgate.experiments.parallel import run_unordered
+from graphgate.experiments.protocol import RunResult
+from graphgate.experiments.run_store import RunSpec, RunStore
+from graphgate.experiments.settings import SETTINGS
+from graphgate.io.progress import progress_bar
+
+
+@dataclass(frozen=True)
+class ExperimentGrid:
+    """Experiments on given splits, with their stored runs.
+
+    splits : dataset -> "random", or the name of its split.
+    n_runs : replaces the number of runs of the experiments.
+    """
+
+    experiments: Sequence[Experiment]
+    store: RunStore
+    splits: Mapping[str, str]
+    n_runs: int | None = None
+
+    def sweep_specs(self) -> list[RunSpec]:
+        """The runs that are needed before parameters can be chosen."""
+        swept = [experiment for experiment in self.experiments if experiment.sweep]
+        return [spec for experiment in swept for spec in self._candidates(experiment)]
+
+    def table_specs(self) -> list[RunSpec]:
+        """The runs that count, as far as the sweeps are complete."""
+        return [spec for experiment in self.experiments for spec in self.specs(experiment)]
+
+    def specs(self, experiment: Experiment) -> list[RunSpec]:
+        """The runs of an experiment; none before its parameters are chosen."""
+        params, split = self.chosen_params(experiment), self.splits[experiment.dataset]
+        if params is None:
+            return []
+        n_runs = self.n_runs or experiment.n_runs
+        return [RunSpec.of(experiment, split, params, seed) for seed in range(n_runs)]
+
+    def chosen_params(self, experiment: Experiment) -> Mapping[str, Any] | None:
+        """The parameters with the best validation score; None while the sweep is incomplete."""
+        specs = self._candidates(experiment)
+        if len(specs) == 1:
+            return specs[0].params
+        metric = SETTINGS[experiment.setting].selection
+        assert metric is not None  # `find_experiment` refuses a sweep without one
+        scores = []
+        for spec in specs:
+            result = self.store.find(spec)
+            score = result.metrics[metric] if result else None
+            if score is None:
+                return None
+            scores.append(score)
+        return specs[scores.index(max(scores))].params
+
+    def _candidates(self, experiment: Experiment) -> list[RunSpec]:
+        """One run for each of the parameters that a sweep chooses from."""
+        split = self.splits[experiment.dataset]
+        return [RunSpec.of(experiment, split, params, 0) for params in experiment.candidates()]
+
+    def evaluation(self, experiment: Experiment) -> Evaluation | None:
+        """The stored runs of an experiment; None if there are none."""
+        specs = self.specs(experiment)
+        found = [result for spec in specs if (result := self.store.find(spec)) is not None]
+        return Evaluation(specs[0], tuple(found), experiment.published) if found else None
+
+    def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
+        """Those without a stored run, each once."""
+        found: dict[Path, RunSpec] = {}
+        for spec in specs:
+            if spec.file not in found and self.store.find(spec) is None:
+                found[spec.file] = spec
+        return list(found.values())
+
+
+def run_missing(grid: ExperimentGrid, *, n_jobs: int, progress: bool = True) -> int:
+    """Run what is not stored yet; returns the number of new runs.
+
+    A run that fails does not stop the others; the failure is reported at the end.
+    """
+    seconds = {_cell(experiment): experiment.seconds for experiment in grid.experiments}
+    later = sum(
+        experiment.seconds * ((grid.n_runs or experiment.n_runs) - 1)
+        for experiment in grid.experiments
+        if grid.chosen_params(experiment) is None
+    )
+    missing = grid.missing([*grid.sweep_specs(), *grid.table_specs()])
+    total = later + sum(seconds[_cell(spec)] for spec in missing)
+    failures: list[str] = []
+    n_new = 0
+    with progress_bar("reproduce", total, show=progress) as advance:
+        for stage in (grid.sweep_specs, grid.table_specs):
+            specs = grid.missing(stage())
+            for spec, outcome in run_unordered(_attempt, specs, n_jobs=n_jobs):
+                if isinstance(outcome, RunResult):
+                    grid.store.add(spec, outcome)
+                    n_new += 1
+                else:
+                    failures.append(outcome)
+                note = f"{spec.method}, {spec.dataset}, seed {spec.seed}"
+                advance(seconds[_cell(spec)], note=note)
+    if failures:
+        raise InputError(
+            f"{len(failures)} of {n_new + len(failures)} runs failed, the others are stored; "
+            f"the first: {failures[0]}"
+        )
+    return n_new
+
+
+def _attempt(spec: RunSpec) -> RunResult | str:
+    """The result of a run, or what went wrong."""
+    try:
+        return spec.run()
+    except Exception as error:  # whatever a method does, the other runs go on
+        what = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        return f"{spec.method} on {spec.dataset}, seed {spec.seed}: {what}"
+
+
+def _cell(of: Experiment | RunSpec) -> tuple[str, str, str]:
+    return of.method, of.dataset, of.setting
