@@ -23,9 +23,9 @@ from graphgate.estimators.presets import find_preset
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
+from graphgate.training.adam import Adam
 from graphgate.training.loop import Schedule, clip_gradients
 from graphgate.training.objective import training_objective
-from graphgate.training.optimizers import OPTIMIZERS
 
 CPU = torch.device("cpu")
 NAMES = ("ours", "plain", "pyg", "dense")
@@ -67,7 +67,7 @@ class Ours:
         self.objective = training_objective(start, graph, loss)
         self.parameters = list(start.parameters())
         named = dict(start.named_parameters())
-        self.optimizer = OPTIMIZERS[SCHEDULE.optimizer](named, SCHEDULE.learning_rate)
+        self.optimizer = Adam(named, SCHEDULE.learning_rate)
 
     def epoch(self) -> float:
         parts = self.objective()

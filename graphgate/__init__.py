@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from graphgate.tasks.clustering import cluster
     from graphgate.tasks.links import evaluate_links
     from graphgate.tasks.neighbors import similar
-    from graphgate.training.loop import History
+    from graphgate.training.history import History
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
@@ -57,7 +57,7 @@ _HOMES = {
     "Encoding": "preprocessing.attribute_encoder",
     "GATE": "estimators.gate",
     "Graph": "graph.graph",
-    "History": "training.loop",
+    "History": "training.history",
     "InputError": "errors",
     "InputWarning": "errors",
     "TrainingWarning": "errors",

@@ -23,6 +23,7 @@ from graphgate.cli import demo as demos
 from graphgate.datasets import bundled, citation
 from graphgate.experiments import evaluation as evaluations
 from graphgate.experiments.experiment import find_experiment
+from graphgate.io.tensors import read_tensors, write_tensors
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r\na,1,0,2\nb,0,1,0\nc,3,1,0\nd,0,0,1\ne,1,1,1\n"
@@ -458,13 +459,29 @@ def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(run, folder):
 
 def test_a_checkpoint_of_another_run(refused, run):
     run(*embed_options(), "--checkpoint", "c.safetensors")
+    schema = {"run": str, "history": dict, "finished": bool}
+    header, tensors = read_tensors("c.safetensors", "checkpoint", schema)
+    write_tensors("c.safetensors", "checkpoint", header | {"finished": False}, tensors)
     for other in (["--seed", "1"], ["--learning-rate", "0.5"], ["--dims", "3,2"], ["--directed"]):
         words = refused(*embed_options(), "--checkpoint", "c.safetensors", *other)
         assert "belongs to another run" in words
     past = refused(*embed_options(), "--checkpoint", "c.safetensors", "--epochs", "2")
-    assert "is at epoch 5, past the 2 asked for" in past
+    assert "is at epoch 5, past the 2 requested" in past
     Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
     assert "belongs to another run" in refused(*embed_options(), "--checkpoint", "c.safetensors")
+
+
+def test_a_finished_checkpoint_makes_room_for_new_data(run):
+    run(*embed_options(), "--checkpoint", "c.safetensors")
+    Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
+    code, _, err = run(*embed_options("new.parquet"), "--checkpoint", "c.safetensors")
+    assert code == 0, err
+    assert "note: the checkpoint c.safetensors of another run, which has finished, is re" in err
+    run(*embed_options("fresh.parquet"))
+    assert vectors("new.parquet").tobytes() == vectors("fresh.parquet").tobytes()
+    code, _, err = run(*embed_options("again.parquet"), "--checkpoint", "c.safetensors")
+    assert "note: resuming the checkpoint c.safetensors after epoch 5 of 5\n" in err
+    assert vectors("again.parquet").tobytes() == vectors("fresh.parquet").tobytes()
 
 
 def test_a_checkpoint_that_is_none(refused):

@@ -35,7 +35,7 @@ from graphgate.experiments.run_store import RunSpec
 from graphgate.experiments.settings import with_std
 from graphgate.io.files import write_json
 from graphgate.tasks.classification import PROBES, make_probe, probe_predictions
-from graphgate.training.loop import History
+from graphgate.training.history import History
 
 N = 24
 

@@ -29,7 +29,6 @@ TRAINING = {
     "structure_weight": 0.5,
     "epochs": 2,
     "learning_rate": 0.01,
-    "optimizer": "adam",
     "random_state": 3,
 }
 
@@ -92,10 +91,10 @@ def test_kinds_of_graphs_and_depths(path, dims, directed, weighted):
 
 
 def test_what_is_kept_besides_the_weights(path):
-    gate = fitted(preset="paper", optimizer="rmsprop", structure_weight=7.0, feature_weight=0.25)
+    gate = fitted(preset="paper", structure_weight=7.0, feature_weight=0.25)
     gate.save(path)
     loaded = GATE.load(path)
-    for name in ("dims", "preset", "optimizer", "structure_weight", "feature_weight", "epochs"):
+    for name in ("dims", "preset", "structure_weight", "feature_weight", "epochs"):
         assert getattr(loaded, name) == getattr(gate, name)
     assert (loaded.seed_, loaded.random_state, loaded.n_features_in_) == (3, 3, 6)
     assert not hasattr(loaded, "embedding_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -37,12 +38,25 @@ def summary(graph: Graph) -> str:
     return repr(graph) + (f"; {alone:,} {nodes} no edge" if alone else "")
 
 
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"note: {record.getMessage()}", err=True)
+
+
 @contextmanager
 def notes() -> Iterator[None]:
-    """Warnings of the library as plain lines instead of Python's."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
+    """Print the library's warnings and log messages as plain lines."""
+    logger, handler = logging.getLogger("graphgate"), _Notes()
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
     for warning in caught:
         if issubclass(warning.category, (InputWarning, TrainingWarning)):
             typer.echo(f"note: {warning.message}", err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +14,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphgate.errors import DivergenceError, InputError, TrainingWarning, listing
+from graphgate.errors import DivergenceError, InputError, listing
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.persistence import SavedModel, load_model, save_model
 from graphgate.estimators.presets import find_preset
@@ -27,7 +26,8 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.preprocessing.structural import ROLES
-from graphgate.training.loop import Checkpoint, Schedule, train
+from graphgate.training.checkpoint import Checkpoint
+from graphgate.training.loop import Schedule, train
 from graphgate.training.objective import training_objective
 
 
@@ -67,7 +67,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     feature_loss : "rows" (paper) or "frobenius" (authors); None takes the preset's.
     feature_weight : weight of the feature loss; 0 switches it off.
     structure_weight : λ, the weight of the structure loss; 0 switches it off.
-    epochs, learning_rate, optimizer : the training; optimizer "adam", "rmsprop" or "sgd".
+    epochs, learning_rate : number of passes over the graph, and step size of Adam.
     clip_norm : longest gradient; None takes the preset's, infinity never clips.
     patience, tolerance : stop after `patience` epochs in which the loss has not fallen by the
         fraction `tolerance`; None runs all epochs.
@@ -111,7 +111,6 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         structure_weight: float = 1.0,
         epochs: int = 200,
         learning_rate: float = 1e-4,
-        optimizer: str = "adam",
         clip_norm: float | None = None,
         patience: int | None = None,
         tolerance: float = 1e-4,
@@ -133,7 +132,6 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.structure_weight = structure_weight
         self.epochs = epochs
         self.learning_rate = learning_rate
-        self.optimizer = optimizer
         self.clip_norm = clip_norm
         self.patience = patience
         self.tolerance = tolerance
@@ -173,19 +171,11 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "structure_weight": loss.structure_weight,
             "epochs": schedule.epochs,
             "learning_rate": schedule.learning_rate,
-            "optimizer": schedule.optimizer,
             "random_state": seed,
         }
         encoding = self._encode(graph)
         self.embedding_ = encoding.h.cpu().numpy()
         self.attention_ = self._attention(encoding, graph)
-        if history.stopped == "epochs" and history.still_falling():
-            warnings.warn(
-                f"the loss was still falling after {len(history)} epochs; "
-                "more epochs, or a larger learning_rate, may give a better embedding",
-                TrainingWarning,
-                stacklevel=2,
-            )
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
@@ -311,7 +301,6 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         schedule = Schedule(
             epochs=arguments.whole("epochs", self.epochs),
             learning_rate=arguments.number("learning_rate", self.learning_rate),
-            optimizer=self.optimizer,
             clip_norm=arguments.number("clip_norm", clip_norm),
             patience=None if self.patience is None else arguments.whole("patience", self.patience),
             tolerance=arguments.number("tolerance", self.tolerance),

@@ -40,7 +40,6 @@ TRAINING_FIELDS: Schema = {
     "structure_weight": (float, int),
     "epochs": int,
     "learning_rate": (float, int),
-    "optimizer": str,
     "random_state": int,
 }
 

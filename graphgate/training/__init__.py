@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    optimizers, machine, objective, plan, sampling, loop, memory
+    adam, history, checkpoint, machine, objective, plan, sampling, loop, memory
 """

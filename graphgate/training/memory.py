@@ -69,7 +69,7 @@ def _step(plan: Plan) -> int:
     """Buffers, gradients and moments of one step, and attention with its gradients."""
     size, sizes, width = plan.size, plan.architecture.sizes, plan.number_bytes
     n, f, d, layers = size.nodes, sizes[0], sizes[-1], len(sizes) - 1
-    parameters = plan.n_parameters * (1 + plan.moments)  # gradients and moments
+    parameters = plan.n_parameters * 3  # gradients and moments
     edges = (3 * layers + 3) * size.attended
     narrow = 2 * layers * (layers + 1) * n
     if plan.form == "step":

@@ -78,14 +78,12 @@ class Plan:
     size: Size
     architecture: Architecture
     number_bytes: int = 4
-    moments: int = 2
     with_features: bool = True
 
     @classmethod
     def of(cls, size: Size, gate: GATE) -> Plan:
         width = 8 if str(gate.dtype).endswith("64") else 4
-        moments = {"adam": 2, "rmsprop": 1}.get(gate.optimizer, 0)
-        return cls(size, gate.architecture(size.features), width, moments, gate.feature_weight != 0)
+        return cls(size, gate.architecture(size.features), width, gate.feature_weight != 0)
 
     @property
     def form(self) -> str:

@@ -1,0 +1,87 @@
+"""Checkpoints: the state of a run in one file, from which the same run resumes bit-identically."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphgate.errors import InputError
+from graphgate.io.schema import Schema
+from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
+from graphgate.training.adam import Adam
+from graphgate.training.history import History
+
+logger = logging.getLogger(__name__)
+
+_SCHEMA: Schema = {"run": str, "history": dict, "finished": bool}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often to save the state of a run.
+
+    path : the file.
+    every : number of epochs between two saves.
+    run : identifies the run: a digest of everything that decides its course.
+    """
+
+    path: Path
+    every: int
+    run: str
+
+    def save(self, optimizer: Adam, history: History, *, finished: bool) -> None:
+        header = {"run": self.run, "history": history.series, "finished": finished}
+        write_tensors(self.path, "checkpoint", header, _tensors(optimizer))
+
+    def resume(self, optimizer: Adam, epochs: int) -> History:
+        """Restore parameters and optimizer from the file and return the history up to there.
+
+        Without a file, or with that of another run that has finished, training starts from the
+        beginning. The file of another run that has not finished is never overwritten.
+        """
+        if not self.path.exists():
+            return History()
+        header, tensors = read_tensors(self.path, "checkpoint", _SCHEMA)
+        what = f"the checkpoint {self.path}"
+        if header["run"] != self.run:
+            if not header["finished"]:
+                raise InputError(
+                    f"{what} belongs to another run (other settings, random_state or graph) that "
+                    "has not finished; remove it or name another file"
+                )
+            logger.warning("%s of another run, which has finished, is replaced", what)
+            return History()
+        history = _history(header["history"], what)
+        if len(history) > epochs:
+            raise InputError(
+                f"{what} is at epoch {len(history)}, past the {epochs} requested; "
+                "request more epochs or name another file"
+            )
+        current = _tensors(optimizer)
+        check_tensors(tensors, {n: (tuple(t.shape), t.dtype) for n, t in current.items()}, what)
+        with torch.no_grad():
+            for name, tensor in current.items():
+                tensor.copy_(tensors[name])
+        optimizer.steps = len(history)
+        logger.info("resuming %s after epoch %d of %d", what, len(history), epochs)
+        return history
+
+
+def _tensors(optimizer: Adam) -> dict[str, Tensor]:
+    """Everything that a run carries from one epoch to the next, by reference."""
+    parameters = {f"parameter.{name}": tensor for name, tensor in optimizer.parameters.items()}
+    return parameters | {f"optimizer.{name}": tensor for name, tensor in optimizer.state.items()}
+
+
+def _history(series: dict[str, Any], what: str) -> History:
+    columns = [values for values in series.values() if isinstance(values, list)]
+    numbers = all(isinstance(value, (int, float)) for column in columns for value in column)
+    lengths = {len(column) for column in columns}
+    if "loss" not in series or len(columns) < len(series) or len(lengths) != 1 or not numbers:
+        raise InputError(f"{what} has no valid history of the loss; remove it to start over")
+    return History({name: list(map(float, values)) for name, values in series.items()})
