@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from graphgate.io.graph_writer import write_graph
     from graphgate.io.networkx import from_networkx, to_networkx
     from graphgate.io.pyg import from_pyg, to_pyg
-    from graphgate.preprocessing.attribute_encoder import Encoding
+    from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.conversion import graph_from_anndata, to_anndata
     from graphgate.scverse.domains import cluster_domains
     from graphgate.scverse.embed import embed_anndata, transform_anndata
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
     "Attention": "estimators.gate",
+    "AttributeEncoder": "preprocessing.attribute_encoder",
     "Attributes": "graph.attributes",
     "DivergenceError": "errors",
     "Embedding": "io.embeddings",
-    "Encoding": "preprocessing.attribute_encoder",
     "GATE": "estimators.gate",
     "Graph": "graph.graph",
     "History": "training.history",
@@ -89,10 +89,10 @@ _HOMES = {
 __all__ = [
     "GATE",
     "Attention",
+    "AttributeEncoder",
     "Attributes",
     "DivergenceError",
     "Embedding",
-    "Encoding",
     "Graph",
     "History",
     "InputError",

@@ -18,7 +18,7 @@ from safetensors import safe_open
 from typer.testing import CliRunner
 
 import graphgate
-from graphgate import GATE, Attributes, Graph, InputError, cli, read_graph
+from graphgate import GATE, Graph, InputError, cli, read_graph
 from graphgate.cli import demo as demos
 from graphgate.datasets import bundled, citation
 from graphgate.experiments import evaluation as evaluations
@@ -83,13 +83,13 @@ def test_embed_then_transform_gives_the_same_bytes(run, folder):
     code, out, err = run(*embed_options(), "--model", "m.safetensors")
     assert code == 0, err
     assert out == ("wrote 5 vectors of 2 to out.parquet\nwrote the model to m.safetensors\n")
-    assert err.startswith("Graph(5 nodes, 5 undirected edges, 3 dense features)\n")
+    assert err.startswith("Graph(5 nodes, 5 undirected edges, 3 attributes)\n")
     code, out, err = run(
         *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv"),
         *("--out", "again.parquet"),
     )
     assert (code, out) == (0, "wrote 5 vectors of 2 to again.parquet\n")
-    assert err == "Graph(5 nodes, 5 undirected edges, 3 dense features)\n"
+    assert err == "Graph(5 nodes, 5 undirected edges, 3 attributes)\n"
     assert (folder / "again.parquet").read_bytes() == (folder / "out.parquet").read_bytes()
     assert sorted(os.listdir()) == [
         *("again.parquet", "edges.csv", "m.safetensors", "nodes.csv", "out.parquet"),
@@ -124,7 +124,7 @@ def test_every_option_reaches_the_method(run, monkeypatch):
         def __init__(self, dims, **settings):
             asked.append({"dims": dims} | settings)
 
-        def fit(self, graph):
+        def prepare(self, graph):
             asked.append(graph)
             raise Stop("enough")
 
@@ -151,6 +151,7 @@ def test_every_option_reaches_the_method(run, monkeypatch):
         "checkpoint": Path("c.safetensors"),
         "device": "cpu",
         "dtype": "float64",
+        "scale": True,
     }
 
 
@@ -175,7 +176,7 @@ def test_nodes_never_seen(run):
     )
     assert code == 0, err
     columns = {"p": [2, 0], "q": [2, 1], "r": [0, 1]}
-    graph = Graph.from_edges(Attributes.from_columns(columns), [(0, 1)])
+    graph = Graph.from_edges(None, [(0, 1)], attributes=columns)
     expected = GATE.load("m.safetensors").transform(graph)
     assert vectors("new.parquet").tobytes() == expected.tobytes()
 
@@ -799,6 +800,6 @@ def test_the_program_itself(folder):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
     graph, line = done.stderr.splitlines()
-    assert graph == "Graph(5 nodes, 5 undirected edges, 3 dense features)"
+    assert graph == "Graph(5 nodes, 5 undirected edges, 3 attributes)"
     assert line.startswith("graphgate: training diverged")
     assert snapshot(folder) == before

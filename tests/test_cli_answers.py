@@ -252,7 +252,7 @@ def test_an_estimate(run, graph):
     code, out, err = run("estimate", *graph, "--dims", "8,4", "--epochs", "7", "--json", "e.json")
     assert code == 0
     assert err == ("" if "--nodes" not in graph else "Graph(30 nodes, 78 undirected edges, "
-                   "2 dense features, 3 classes)\n")  # fmt: skip
+                   "2 attributes, 3 classes)\n")  # fmt: skip
     for words in ("the graph itself", "training, beside it", "an epoch", "7 epochs"):
         assert words in out
     told = json.loads(Path("e.json").read_text())

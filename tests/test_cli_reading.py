@@ -142,6 +142,15 @@ def test_unseen_nodes_are_embedded_as_the_inductive_evaluation_does(run):
     assert np.load("all.npy").tobytes() == expected.tobytes()
 
 
+def test_errors_of_the_encoder_name_the_file(run):
+    Path("edges.csv").write_text("source,target\n0,1\n")
+    lines = [f"{at},t{at}\n" for at in range(30)]
+    Path("nodes.csv").write_text("id,town\n" + "".join(lines))
+    code, _, err = run("embed", "edges.csv", "--nodes", "nodes.csv", *SETTINGS, "--out", "z.csv")
+    assert code == 2
+    assert "nodes.csv: the column 'town' has 30 distinct values in 30 rows, too many" in err
+
+
 def test_edges_alone_are_enough(run):
     graph = nx.karate_club_graph()
     nx.write_graphml(graph, "karate.graphml")
@@ -150,7 +159,7 @@ def test_edges_alone_are_enough(run):
         "embed", "edges.csv", *SETTINGS, "--out", "z.csv", "--model", "m.safetensors"
     )
     assert code == 0, err
-    assert "structural features" in err
+    assert "no features" in err
     code, _, err = run("transform", "m.safetensors", "edges.csv", "--out", "again.csv")
     assert code == 0, err
     assert Path("z.csv").read_bytes() == Path("again.csv").read_bytes()
@@ -206,8 +215,8 @@ def test_a_reconstruction_of_other_nodes_is_named_by_the_features_of_the_model(r
     )
     assert code == 0, err
     gate = GATE.load("m.safetensors")
-    assert pd.read_csv("r.csv").columns.tolist() == ["node_id", *gate.encoding_.feature_names]
-    assert err.count("were not seen in learning") == 1  # once, however much is written
+    assert pd.read_csv("r.csv").columns.tolist() == ["node_id", *gate.feature_names_in_]
+    assert err.count("were not seen in fit") == 1  # once, however much is written
 
 
 def test_what_no_file_can_hold_is_refused_before_training(run, monkeypatch):

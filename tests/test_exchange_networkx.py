@@ -19,8 +19,10 @@ def dense(x):
 
 
 def same_graph(a: Graph, b: Graph) -> None:
-    assert (dense(a.x) == dense(b.x)).all()
-    assert a.x.dtype == b.x.dtype
+    assert (a.x is None) == (b.x is None)
+    if a.x is not None:
+        assert (dense(a.x) == dense(b.x)).all()
+        assert a.x.dtype == b.x.dtype
     assert (a.adjacency != b.adjacency).nnz == 0
     assert a.ids.tolist() == b.ids.tolist()
     assert a.ids.dtype == b.ids.dtype
@@ -75,8 +77,9 @@ def attributed_graphs(draw: st.DrawFn) -> Graph:
     columns["given"] = list(range(n))  # a column without a value alone would give no features
     pairs = draw(st.lists(st.tuples(st.sampled_from(ids), st.sampled_from(ids)), max_size=10))
     return Graph.from_edges(
-        Attributes.from_columns(columns, kinds={name: KINDS[name] for name in names}),
+        None,
         pairs,
+        attributes=Attributes.from_columns(columns, kinds={name: KINDS[name] for name in names}),
         ids=ids,
         labels=draw(st.lists(st.sampled_from(["x", "y"]), min_size=n, max_size=n)),
         directed=draw(st.booleans()),
@@ -116,8 +119,8 @@ def test_labels_splits_and_names_go_along():
 
 
 def test_a_name_that_is_taken():
-    table = Attributes.from_columns({"label": ["a", "b"]})
-    graph = Graph.from_edges(table, [(0, 1)], labels=["x", "y"])
+    table = {"label": ["a", "b"]}
+    graph = Graph.from_edges(None, [(0, 1)], attributes=table, labels=["x", "y"])
     with pytest.raises(
         InputError, match="has an attribute 'label'; name label and split otherwise"
     ):
@@ -146,12 +149,12 @@ def test_the_karate_club():
     assert from_networkx(g, attributes="club").attributes.names == ("club",)
 
 
-def test_a_graph_without_attributes_has_features_of_its_structure():
+def test_a_graph_without_attributes_has_only_edges():
     g = nx.path_graph(4)
     graph = from_networkx(g)
-    assert graph.structural
+    assert (graph.x, graph.attributes) == (None, None)
     assert nx.utils.graphs_equal(to_networkx(graph), g)
-    assert from_networkx(nx.karate_club_graph(), attributes=[]).structural
+    assert from_networkx(nx.karate_club_graph(), attributes=[]).attributes is None
 
 
 def test_missing_values_and_kinds():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from graphgate import Graph, InputError, from_pyg, to_pyg
+from graphgate import AttributeEncoder, Attributes, Graph, InputError, from_pyg, to_pyg
 from graphgate.errors import InputWarning
 from tests.graphs import graphs
 
@@ -102,11 +102,24 @@ def test_direction_is_found_as_pyg_finds_it():
     assert weighted.is_undirected()
 
 
-def test_without_features_they_are_those_of_the_structure():
+def test_without_features_there_are_only_edges():
     graph = from_pyg(Data(edge_index=PATH, num_nodes=5))
-    assert graph.structural
+    assert graph.x is None
     assert graph.n_nodes == 5
-    assert to_pyg(graph).x.shape == (5, graph.n_features)
+    back = to_pyg(graph)
+    assert back.x is None
+    assert back.num_nodes == 5
+    assert from_pyg(back).fingerprint() == graph.fingerprint()
+
+
+def test_attributes_are_to_be_encoded_first():
+    table = Attributes.from_columns({"size": [1, 2, 3], "town": ["a", None, "b"]})
+    graph = Graph(attributes=table)
+    with pytest.raises(InputError, match=r"encode the attributes with AttributeEncoder"):
+        to_pyg(graph)
+    encoder = AttributeEncoder().fit(table)
+    data = to_pyg(graph.with_x(encoder.transform(table), encoder.get_feature_names_out()))
+    assert data.feature_names == ["size", "town=a", "town=b"]
 
 
 def test_a_sparse_adjacency_is_read_as_pyg_writes_it():

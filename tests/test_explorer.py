@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphgate import Attention, Attributes, Graph, InputError, InputWarning
+from graphgate import Attention, Graph, InputError, InputWarning
 from graphgate.tasks.clustering import cluster_vectors
 from graphgate.visualization.page import content as contents
 from graphgate.visualization.page import html as pages
@@ -142,7 +142,7 @@ def test_columns_of_a_graph():
 
 
 def table_graph(columns, n=4):
-    return Graph.from_edges(Attributes.from_columns(columns), [(i, i + 1) for i in range(n - 1)])
+    return Graph.from_edges(None, [(i, i + 1) for i in range(n - 1)], attributes=columns)
 
 
 def test_attributes_are_shown_as_they_were_given():
@@ -179,7 +179,7 @@ def test_of_edges_alone_roles_are_shown_but_no_positions():
     graph = Graph.from_edges(None, [(0, 1), (1, 2), (2, 0), (2, 3)])
     found = {each.name: each for each in small_content(graph).columns}
     assert list(found)[2:] == [
-        *("log degree", "mean log degree of neighbours", "clustering", "core number")
+        *("log degree", "mean log degree of neighbors", "clustering", "core number")
     ]
     assert found["core number"].values.tolist() == [2, 2, 2, 1]
 

@@ -120,16 +120,17 @@ def test_a_graph_of_edges_alone(made):
     graph = made({"source": [7, 3, 7], "target": [3, 5, 9]}, None)
     assert graph.ids.tolist() == [7, 3, 5, 9]
     assert graph.ids.dtype == np.int64
-    assert graph.structural
+    assert graph.x is None
+    assert graph.attributes is None
     assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0, 1]
     only_ids = made({"source": ["b"], "target": ["a"]}, {"id": ["a", "b", "c"]})
-    assert only_ids.structural
+    assert only_ids.attributes is None
     assert only_ids.ids.tolist() == ["a", "b", "c"]
 
 
 def test_labels_can_be_dropped(made):
     assert made(drop="label").labels is None
-    assert made(drop=["label", "size", "yes", "town", "text"]).structural
+    assert made(drop=["label", "size", "yes", "town", "text"]).attributes is None
 
 
 def test_other_columns_of_edges_are_named_in_a_warning(made):
@@ -263,8 +264,6 @@ def test_text_files_know_ids_by_their_spelling(tmp_path):
         (EDGES, NODES | {"text": [["a", None], [], []]}, "row 0, .* a word that is missing"),
         ({"source": ["a", "b"], "target": ["b", "a"], "weight": [1.0, 2.0]}, NODES,
          "edges.*: the undirected edge between"),
-        (EDGES, {"id": list("abc"), "a": ["x"] * 3, "a=x": [1, 2, 3]},
-         "nodes.*: two features would be named 'a=x'"),
     ],
 )  # fmt: skip
 def test_wrong_tables_are_told_in_one_sentence_with_the_place(made, edges, nodes, words):
@@ -491,8 +490,8 @@ def same(one: Graph, two: Graph) -> None:
     assert (one.adjacency != two.adjacency).nnz == 0
     assert (one.labels is None) == (two.labels is None)
     assert one.labels is None or one.labels.tolist() == two.labels.tolist()
-    assert one.structural == two.structural
-    if not one.structural:
+    assert (one.attributes is None) == (two.attributes is None)
+    if one.attributes is not None:
         assert one.attributes.kinds == two.attributes.kinds
         for name in one.attributes:
             assert one.attributes[name].tolist() == two.attributes[name].tolist(), name
@@ -515,12 +514,13 @@ def attributed(draw, kinds=("number", "boolean", "category", "words")) -> Graph:
     columns["size"] = list(range(n))
     pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=9))
     pairs = sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]})
-    return Graph.from_edges(
-        Attributes.from_columns(columns, kinds=told) if draw(st.booleans()) else None,
-        np.array(pairs, dtype=np.int64).reshape(-1, 2),
+    table = Attributes.from_columns(columns, kinds=told) if draw(st.booleans()) else None
+    return Graph.from_edge_index(
+        None,
+        np.array(pairs, dtype=np.int64).reshape(-1, 2).T,
         draw(st.none() | st.just([0.5 + at for at in range(len(pairs))])),
+        attributes=table,
         ids=range(10, 10 + n) if ids is None else ids,
-        by_row=True,
         labels=draw(
             st.none() | st.lists(st.none() | st.just("x") | st.just("y"), min_size=n, max_size=n)
         ),
@@ -546,7 +546,7 @@ def test_what_comes_out_goes_in_again(tmp_path, graph):
 def test_through_pandas(graph):
     nodes, edges = to_tables(graph)
     frames = edges.to_pandas(), nodes.to_pandas()
-    kinds = None if graph.structural else graph.attributes.kinds
+    kinds = None if graph.attributes is None else graph.attributes.kinds
     back = from_tables(*frames, directed=graph.directed, kinds=kinds)
     assert back.fingerprint() == graph.fingerprint()
     assert back.classes == graph.classes
@@ -558,11 +558,11 @@ def test_through_csv(tmp_path, graph):
     for name, table in zip(("n", "e"), to_tables(graph), strict=True):
         flat = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table]
         pyarrow.csv.write_csv(pa.table(flat, table.column_names), tmp_path / f"{name}.csv")
-    kinds = None if graph.structural else graph.attributes.kinds
+    kinds = None if graph.attributes is None else graph.attributes.kinds
     back = read_graph(tmp_path / "e.csv", tmp_path / "n.csv", directed=graph.directed, kinds=kinds)
     assert list(map(str, back.ids.tolist())) == list(map(str, graph.ids.tolist()))
     np.testing.assert_array_equal(back.adjacency.toarray(), graph.adjacency.toarray())
-    if not graph.structural:
+    if graph.attributes is not None:
         for name in graph.attributes:
             assert back.attributes[name].tolist() == graph.attributes[name].tolist(), name
 
@@ -574,6 +574,6 @@ def test_features_go_out_as_numbers():
     nodes, _ = to_tables(Graph(sp.csr_array(x)))
     assert nodes["features"].to_pylist() == [[("feature 0", 1.5)], [("feature 1", 2.0)]]
     with pytest.raises(InputError, match="an attribute is named 'id'"):
-        to_tables(Graph(Attributes.from_columns({"id": [1, 2]})))
+        to_tables(Graph(attributes={"id": [1, 2]}))
     with pytest.raises(InputError, match="several kinds as node id"):
         to_tables(Graph(x, ids=[1, "a"]))

@@ -177,7 +177,7 @@ def test_a_pickled_graph_is_the_same_and_as_immutable(drawn):
     for again in (pickle.loads(pickle.dumps(graph)), copy.deepcopy(graph), copy.copy(graph)):
         assert again.fingerprint() == graph.fingerprint()
         assert not again.adjacency.data.flags.writeable
-        with pytest.raises(AttributeError, match="cannot be changed"):
+        with pytest.raises(AttributeError, match="immutable"):
             again.x = None
 
 
@@ -467,7 +467,6 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
         # features
         (lambda: Graph(np.ones(3)), r"two dimensions .*got shape \(3,\)"),
         (lambda: Graph(np.ones((2, 2, 2))), r"two dimensions .*got shape \(2, 2, 2\)"),
-        (lambda: Graph(None), r"two dimensions"),
         (lambda: Graph(sp.coo_array(np.ones(3))), r"two dimensions"),
         (lambda: Graph([[1], [1, 2]]), r"features must be a rectangular array"),
         (lambda: Graph(np.empty((0, 3))), r"graph is empty: features have 0 rows"),
@@ -487,7 +486,7 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
             r"NaN at row 2, column 1",
         ),
         # ids
-        (lambda: Graph(THREE, ids=["a", "b"]), r"2 node ids for 3 rows"),
+        (lambda: Graph(THREE, ids=["a", "b"]), r"2 node ids for 3 nodes"),
         (lambda: Graph(THREE, ids=[1, 2, 1]), r"node id 1 is given more than once"),
         (lambda: Graph(THREE, ids=np.array([1, 2, 2])), r"id .*2.* is given more than once"),
         (lambda: Graph(THREE, ids=["a", "b", "a"]), r"id 'a' is given more than once"),
@@ -496,7 +495,7 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
         (lambda: Graph(TWO, ids=np.array([[1], [2]])), r"node ids must be hashable"),
         (lambda: Graph(TWO, ids=[float("nan"), 1]), r"a node id is NaN"),
         # adjacency
-        (lambda: Graph(THREE, TWO), r"adjacency has shape \(2, 2\), but features have 3 rows"),
+        (lambda: Graph(THREE, TWO), r"adjacency has shape \(2, 2\), but there are 3 nodes"),
         (lambda: Graph(TWO, np.ones(2)), r"adjacency has shape \(2,\)"),
         (lambda: Graph(TWO, [[1], [1, 2]]), r"adjacency must be a rectangular"),
         (lambda: Graph(TWO, [["a", "b"], ["c", "d"]]), r"adjacency must be real numbers"),
@@ -504,7 +503,10 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
         (lambda: Graph(TWO, [[0, -1], [0, 0]]), r"is -1\.0; weights must be positive"),
         (lambda: Graph(TWO, [[0, np.nan], [0, 0]]), r"is nan; weights must be positive"),
         (lambda: Graph(TWO, [[0, np.inf], [0, 0]]), r"is inf; weights must be positive"),
-        (lambda: Graph(TWO, [[0, 2], [3, 0]]), r"weight 2\.0 one way and 3\.0 the other"),
+        (
+            lambda: Graph(TWO, [[0, 2], [3, 0]]),
+            r"weight 2\.0 in one direction and 3\.0 in the other",
+        ),
         # edges
         (lambda: Graph.from_edges(TWO, [(0, 1, 2)]), r"must be pairs"),
         (lambda: Graph.from_edges(TWO, [0, 1]), r"must be pairs"),
@@ -512,8 +514,8 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
         (lambda: Graph.from_edges(TWO, np.zeros(4, int)), r"shape \(E, 2\), got \(4,\)"),
         (lambda: Graph.from_edges(TWO, [(0, 2)]), r"edge 0 is \(0, 2\), out of range for 2 nodes"),
         (lambda: Graph.from_edges(TWO, [(0, 1), (-1, 0)]), r"edge 1 is \(-1, 0\), out of range"),
-        (lambda: Graph.from_edges(TWO, [(0.0, 1.0)]), r"whole row numbers, got dtype float64"),
-        (lambda: Graph.from_edges(TWO, [("a", "b")]), r"whole row numbers"),
+        (lambda: Graph.from_edges(TWO, [(0.0, 1.0)]), r"rows must be integers, got dtype float64"),
+        (lambda: Graph.from_edges(TWO, [("a", "b")]), r"rows must be integers"),
         (lambda: Graph.from_edges(TWO, [(0, 1)], ids="ab"), r"has no node with id 0"),
         (lambda: Graph.from_edges(TWO, [("a", "c")], ids="ab"), r"has no node with id 'c'"),
         (lambda: Graph.from_edges(TWO, [(5, 7)], ids=[5, 6]), r"has no node with id 7"),
@@ -525,7 +527,7 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
         (lambda: Graph.from_edges(TWO, [(0, 1)], [np.nan]), r"weight of edge 0 is nan"),
         (
             lambda: Graph.from_edges(TWO, [("a", "b"), ("b", "a")], [1, 2], ids="ab"),
-            r"between 'a' and 'b' is given with weight 1\.0 one way and 2\.0 the other",
+            r"between 'a' and 'b' has weight 1\.0 in one direction and 2\.0 in the other",
         ),
         # labels, splits, names
         (lambda: Graph(TWO, labels=[1]), r"1 labels for 2 nodes"),
@@ -549,8 +551,8 @@ def test_what_was_handed_in_is_neither_changed_nor_shared():
         (lambda: Graph(TWO).rows([2**70]), r"no node with id 1180591620717411303424"),
         (lambda: Graph(TWO).rows(["a"]), r"no node with id 'a'"),
         (lambda: Graph(TWO, ids="ab").rows([["a"]]), r"node ids must be hashable"),
-        (lambda: Graph(TWO).rows(np.ones(3, dtype=bool)), r"a mask of 3 for 2 nodes"),
-        (lambda: Graph(TWO).subgraph([0, 0]), r"names a node twice"),
+        (lambda: Graph(TWO).rows(np.ones(3, dtype=bool)), r"the mask has 3 values for 2 nodes"),
+        (lambda: Graph(TWO).subgraph([0, 0]), r"is given more than once"),
         (lambda: Graph(TWO).subgraph([]), r"would have no nodes"),
         (lambda: Graph(TWO).subgraph(np.zeros(2, dtype=bool)), r"would have no nodes"),
         (lambda: Graph(TWO).without([0, 1]), r"would have no nodes"),
@@ -568,7 +570,7 @@ def test_what_is_wrong_is_said_in_one_sentence(make, words):
     [
         (lambda: Graph(THREE, ids=np.array([1, 2, 2])), r"node id 2 is"),
         (lambda: Graph(TWO, splits={"a": [True, False], "b": [True, False]}), r"node 0 is"),
-        (lambda: Graph.from_edges(TWO, [(0, 1), (1, 0)], [1, 2]), r"between 0 and 1 is"),
+        (lambda: Graph.from_edges(TWO, [(0, 1), (1, 0)], [1, 2]), r"between 0 and 1 has"),
         (lambda: Graph.from_edges(TWO, [(0, 1)] * 2, [1e308] * 2), r"infin|too large"),
         (lambda: Graph(TWO).rows([(0, 1)]), r"no node with id \(0, 1\)"),
         (lambda: Graph(TWO).rows(np.array([[0, 1]])), r"."),
@@ -635,7 +637,7 @@ def test_an_empty_array_of_edges_may_have_any_type():
 
 def test_a_list_of_booleans_is_a_mask():
     assert Graph(THREE).rows([True, False, True]).tolist() == [0, 2]
-    with pytest.raises(InputError, match="a mask of 2 for 3 nodes"):
+    with pytest.raises(InputError, match="the mask has 2 values for 3 nodes"):
         Graph(THREE).rows([True, False])
 
 

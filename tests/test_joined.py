@@ -102,7 +102,7 @@ def test_matrices_of_features(file):
         assert graph.ids.tolist() == [0, 1, 2]
     with pytest.warns(InputWarning, match=r"1 of 2 edges names a node that .*x\.npy lacks"):
         assert read_graph(file("e.txt", "0 1\n1 3\n"), x).n_edges == 1
-    assert read_graph(file("a.npz", adjacency)).structural
+    assert read_graph(file("a.npz", adjacency)).x is None
 
 
 def test_what_does_not_fit_together(file):

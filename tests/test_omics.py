@@ -139,7 +139,7 @@ def test_in_an_obsp_that_is_not_symmetric_a_cell_attends_over_its_row(tissue):
     gate = embed_anndata(tissue, neighbors="near", **QUICK)
     pattern = tissue.obsp["gate_attention"].astype(bool)
     assert (pattern != (rows + sp.eye(64)).astype(bool)).nnz == 0
-    assert gate.directed_
+    assert gate.fitted_on_.directed
 
 
 def test_edges_of_obsp_between_slices_are_left_out_and_counted(tissue):

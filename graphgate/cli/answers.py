@@ -236,7 +236,7 @@ def links(
     settings = {**(experiment.params if experiment else {}), **settings_of(set_ or [])}
     made = known.make(settings, seed)
     if isinstance(made, GATE):
-        check_memory(graph, made)
+        check_memory(known.make(settings, seed).prepare(graph), made)
     with notes():
         run = run_links(made, graph, val_size=val, test_size=test, seed=seed)
     held = {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphgate.cli.given import check_memory, distinct, layer_sizes
+from graphgate.cli.given import check_memory, distinct, layer_sizes, naming_files
 from graphgate.cli.options import (
     Activation,
     AttentionOut,
@@ -32,7 +33,7 @@ from graphgate.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from graphgate.estimators.gate import GATE
+    from graphgate.estimators.gate import GATE, Attention
     from graphgate.estimators.runs import RunRecord
     from graphgate.graph.graph import Graph
 
@@ -116,6 +117,7 @@ def embed(
             "random_state": seed,
             "device": device,
             "dtype": dtype,
+            "scale": not reading.no_scale,
         }
     graph = reading.read(inputs["edges"], inputs.get("nodes"))
     typer.echo(summary(graph), err=True)
@@ -124,20 +126,22 @@ def embed(
     from graphgate.estimators.gate import GATE
     from graphgate.experiments.measure import measured
 
-    places.check_names(graph)
     gate = GATE(**settings, checkpoint=checkpoint)
+    with naming_files(inputs["edges"], inputs.get("nodes")):
+        prepared = gate.prepare(graph)
+    places.check_names(prepared, gate)
     if not force:
-        check_memory(graph, gate)
+        check_memory(prepared, gate)
     threads = torch.get_num_threads()
     if record is not None:
         torch.set_num_threads(record.threads)  # other numbers add in another order
     try:
         with notes(), measured() as cost:
-            gate.fit(graph)
+            gate.fit(prepared)
     finally:
         used = torch.get_num_threads()
         torch.set_num_threads(threads)
-    places.write(graph, gate, gate.embedding_)
+    places.write(graph, gate, gate.embedding_, gate.attention_, lambda: gate.reconstruct(graph))
     if run is not None:
         from graphgate.estimators.runs import write_run
 
@@ -249,7 +253,7 @@ class _Places:
         files = (self.out, self.model, self.attention, self.reconstruction, self.page)
         distinct(*inputs, checkpoint, self.run, *files)
 
-    def check_names(self, graph: Graph) -> None:
+    def check_names(self, graph: Graph, gate: GATE) -> None:
         """Before any training: what is written can name these nodes, labels and features."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
 
@@ -260,9 +264,17 @@ class _Places:
         if self.reconstruction is not None:
             from graphgate.io.reconstruction import check_feature_names
 
-            check_feature_names(self.reconstruction, graph.feature_names)
+            names = getattr(gate, "feature_names_in_", None)
+            check_feature_names(self.reconstruction, names)
 
-    def write(self, graph: Graph, gate: GATE, embedding: np.ndarray) -> None:
+    def write(
+        self,
+        graph: Graph,
+        gate: GATE,
+        embedding: np.ndarray,
+        attention: Attention,
+        reconstruct: Callable[[], np.ndarray],
+    ) -> None:
         if self.out is not None:
             from graphgate.io.embeddings import LABEL_ENDINGS, write_embedding
 
@@ -275,13 +287,13 @@ class _Places:
         if self.attention is not None:
             from graphgate.io.attention import write_attention
 
-            write_attention(self.attention, graph.ids, gate.attend(graph))
+            write_attention(self.attention, graph.ids, attention)
             typer.echo(f"wrote the attention to {self.attention}")
         if self.reconstruction is not None:
             from graphgate.io.reconstruction import write_reconstruction
 
-            names = graph.feature_names
-            write_reconstruction(self.reconstruction, graph.ids, gate.reconstruct(graph), names)
+            names = getattr(gate, "feature_names_in_", None)
+            write_reconstruction(self.reconstruction, graph.ids, reconstruct(), names)
             typer.echo(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
             from graphgate.io.files import write_bytes
@@ -289,7 +301,7 @@ class _Places:
             from graphgate.visualization.page.html import make_page
 
             title = self.page.stem
-            made = make_page(from_embedding(graph, embedding, gate.attend(graph), title=title))
+            made = make_page(from_embedding(graph, embedding, attention, title=title))
             write_bytes(self.page, made)
             typer.echo(f"wrote {self.page} ({len(made) / 2**20:.1f} MiB); open it in a browser")
 
@@ -320,7 +332,9 @@ def transform(
     from graphgate.estimators.gate import GATE
 
     gate = GATE.load(model, device=device)
-    graph = gate.as_trained(reading.read(edges, nodes, gate))
+    graph = reading.read(edges, nodes, gate)
     typer.echo(summary(graph), err=True)
-    places.check_names(graph)
-    places.write(graph, gate, gate.transform(graph))
+    places.check_names(graph, gate)
+    with naming_files(edges, nodes):
+        encoded = gate.encode(graph)
+    places.write(graph, gate, encoded.embedding, encoded.attention, encoded.reconstruction)

@@ -55,7 +55,10 @@ def estimate(
 
     graph = None
     if edges is not None:
+        from graphgate.estimators.gate import GATE
+
         _, graph = named_graph(None, edges, nodes, reading)
+        graph = GATE(scale=not reading.no_scale).prepare(graph)
         size = Size.of(graph)
     else:
         assert nodes_count is not None

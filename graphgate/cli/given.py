@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,11 +76,24 @@ def named_graph(
     return dataset, load_dataset(dataset).graph
 
 
-def check_memory(graph: Graph, gate: GATE) -> None:
+def check_memory(prepared: Graph, gate: GATE) -> None:
+    """Refuse a graph, as `GATE.prepare` gives it, that does not fit into memory."""
     from graphgate.estimators.estimate import check_fits
     from graphgate.training.plan import Size
 
-    check_fits(Size.of(graph), gate)
+    check_fits(Size.of(prepared), gate)
+
+
+@contextmanager
+def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
+    """Errors about nodes or edges name the file that these come from."""
+    try:
+        yield
+    except InputError as error:
+        file = {"nodes": nodes or edges, "edges": edges}.get(error.about or "")
+        if file is None:
+            raise
+        raise InputError(f"{file}: {error}") from None
 
 
 def embedded_graph(
@@ -90,17 +104,17 @@ def embedded_graph(
 
     gate = None if model is None else GATE.load(model)
     name, graph = named_graph(dataset, edges, nodes, reading, gate)
-    if gate is not None:
-        graph = gate.as_trained(graph)
-    else:
-        gate = GATE(random_state=0)
+    if gate is None:
+        gate = GATE(random_state=0, scale=not reading.no_scale)
         if edges is None:
             from graphgate.experiments.experiment import find_experiment
 
             experiment = find_experiment("gate", dataset, "transductive")
             assert experiment is not None
             gate.set_params(**experiment.params)
-        check_memory(graph, gate)
+        with naming_files(edges, nodes):
+            prepared = gate.prepare(graph)
+        check_memory(prepared, gate)
         with notes():
-            gate.fit(graph)
+            gate.fit(prepared)
     return name, graph, gate

@@ -48,8 +48,9 @@ def figures(
     check_formats(formats.split(","))  # before any training
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
     title = _title(name)
-    attention = gate.attend(graph).average
-    drawn = graph_figures(title, graph, gate.transform(graph), attention)
+    encoded = gate.encode(graph)
+    attention = encoded.attention.average
+    drawn = graph_figures(title, graph, encoded.embedding, attention)
     if hasattr(gate, "history_"):  # a model from a file has none
         losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
         losses["structure"] = gate.history_["structure"]
@@ -100,7 +101,8 @@ def explore(
     from graphgate.visualization.page.server import PageServer, serve_page
 
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
-    content = from_embedding(graph, gate.transform(graph), gate.attend(graph), title=_title(name))
+    encoded = gate.encode(graph)
+    content = from_embedding(graph, encoded.embedding, encoded.attention, title=_title(name))
     page = make_page(content)
     if out is not None:
         write_bytes(out, page)

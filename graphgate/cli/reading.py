@@ -71,16 +71,16 @@ class Reading:
         told = asdict(self)
         told |= {"weight": self.weight or None, "label": self.label or None}
         told |= {name: told[name] or () for name in ("drop", "words", "categories")}
-        told["scale"] = not told.pop("no_scale")
-        if gate is not None and self.directed and not gate.directed_:
+        del told["no_scale"]
+        if gate is not None and self.directed and not gate.fitted_on_.directed:
             raise InputError("the model was trained on undirected edges; leave out --directed")
         if gate is not None and self.no_scale:
             raise InputError("the model scales numbers as it has learned; leave out --no-scale")
-        told["directed"] = gate.directed_ if gate is not None else self.directed or None
-        encoding = getattr(gate, "encoding_", None)
-        if encoding is not None:
+        told["directed"] = gate.fitted_on_.directed if gate is not None else self.directed or None
+        encoder = getattr(gate, "encoder_", None)
+        if encoder is not None:
             told["kinds"] = {
-                name: kind for name, kind in encoding.kinds.items() if name not in told["drop"]
+                name: kind for name, kind in encoder.kinds.items() if name not in told["drop"]
             }
         return read_graph(edges, nodes, **told)
 

@@ -1,31 +1,30 @@
-"""GATE as users hold it: a scikit-learn estimator from attributed graphs to embeddings."""
+"""GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import DivergenceError, InputError, listing
+from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
+from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.persistence import SavedModel, load_model, save_model
 from graphgate.estimators.presets import find_preset
-from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
-from graphgate.nn.autoencoder import Architecture, EncoderOutput, GATEModel
+from graphgate.nn.autoencoder import Architecture, DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.preprocessing.structural import ROLES
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.loop import Schedule, train
 from graphgate.training.objective import training_objective
@@ -35,7 +34,7 @@ from graphgate.training.objective import training_objective
 class Attention:
     """Attention coefficients as N×N CSR arrays; row i holds α_ij over what node i attends to.
 
-    encoder, decoder : one array a layer, layer 1 first.
+    encoder, decoder : one array per layer, layer 1 first.
     """
 
     encoder: tuple[sp.csr_array, ...]
@@ -43,22 +42,52 @@ class Attention:
 
     @property
     def average(self) -> sp.csr_array:
-        """Σ_k (α(k) + α̂(k)) / 2L, what the paper draws."""
+        """Σ_k (α(k) + α̂(k)) / 2L, as in the paper's figures."""
         layers = (*self.encoder, *self.decoder)
         mean = layers[0].copy()
         mean.data = np.mean([layer.data for layer in layers], axis=0)
         return mean
 
 
-class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(frozen=True)
+class EmbeddedGraph:
+    """What the network computes for a graph; the decoder runs only when it is asked for."""
+
+    model: GATEModel
+    encoded: EncoderOutput
+    pattern: AttentionPattern
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """(N, D), one vector per node."""
+        return self.encoded.h.cpu().numpy()
+
+    @cached_property
+    def attention(self) -> Attention:
+        encoder = tuple(self.pattern.to_scipy(alpha) for alpha in self.encoded.attention)
+        if not self.model.architecture.has_own_decoder_attention:
+            return Attention(encoder, encoder)
+        decoder = self._decode().attention
+        return Attention(encoder, tuple(self.pattern.to_scipy(alpha) for alpha in decoder))
+
+    def reconstruction(self) -> np.ndarray:
+        """X̂, (N, F), dense."""
+        return self._decode().x.cpu().numpy()
+
+    @torch.no_grad()
+    def _decode(self) -> DecoderOutput:
+        return self.model.decode(self.encoded, self.pattern)
+
+
+class GATE(GraphEmbedder):
     """Graph attention auto-encoder (Salehi & Davulcu, 2019).
 
-    Learns one vector a node, without labels, from features and edges, and embeds nodes that it
-    has not seen. Bare, it is the authors' form with their program's defaults.
+    Learns one vector per node, without labels, from features and edges, and embeds nodes that it
+    has not seen. By default it is the reference implementation's form with its settings.
 
     Parameters
     ----------
-    dims : d(1) … d(L), the size of each layer; the last is the embedding's.
+    dims : d(1) … d(L), the size of each layer; the last is the dimension of the embedding.
     preset : "authors" or "paper": feature loss and clipping where these are None.
     activation : σ, by name; "identity" is the paper's choice and by far the fastest.
     tied_weights : the decoder's weights are the encoder's, transposed.
@@ -67,14 +96,15 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     feature_loss : "rows" (paper) or "frobenius" (authors); None takes the preset's.
     feature_weight : weight of the feature loss; 0 switches it off.
     structure_weight : λ, the weight of the structure loss; 0 switches it off.
-    epochs, learning_rate : number of passes over the graph, and step size of Adam.
-    clip_norm : longest gradient; None takes the preset's, infinity never clips.
+    epochs, learning_rate : number of passes over the graph, and the step size of Adam.
+    clip_norm : maximum gradient norm; None takes the preset's, infinity never clips.
     patience, tolerance : stop after `patience` epochs in which the loss has not fallen by the
         fraction `tolerance`; None runs all epochs.
-    random_state : seed of the starting weights, an int, a NumPy RandomState or None.
+    scale : whether numbers among attributes are standardized; features are used as they are.
+    random_state : random seed of the initial weights, an int, a NumPy RandomState or None.
     device, dtype : where and in which precision to compute: "cpu", "cuda"; "float32", "float64".
-    checkpoint : file that keeps the state of a run, so that the same fit resumes there.
-    checkpoint_every : epochs between two such states.
+    checkpoint : file that stores the state of training, from which the same fit resumes.
+    checkpoint_every : epochs between two checkpoints.
     progress : show a progress bar (on terminals only).
 
     Attributes
@@ -83,11 +113,12 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     attention_ : `Attention` on that graph.
     history_ : `History`, the losses of every epoch and why training stopped.
     model_ : the network, `GATEModel`.
-    seed_ : the seed that was used.
-    notes_ : what the maker of the graph wants to find again with the model; saved with it.
+    seed_ : the random seed that was used.
+    notes_ : anything else to save with the model, as plain JSON.
     n_features_in_ : F.
-    encoding_ : the `graphgate.Encoding` of the graph's attributes, learned from the nodes given to
-        `fit` alone; None where features were given.
+    encoder_ : the `AttributeEncoder` of the graph's attributes, fitted on the nodes given to `fit`
+        alone; None where features were given.
+    fitted_on_ : what kind of graph `fit` was given; others are refused.
 
     Examples
     --------
@@ -114,6 +145,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         clip_norm: float | None = None,
         patience: int | None = None,
         tolerance: float = 1e-4,
+        scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
         dtype: str = "float32",
@@ -135,6 +167,7 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.clip_norm = clip_norm
         self.patience = patience
         self.tolerance = tolerance
+        self.scale = scale
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -145,9 +178,9 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`.
 
-        Without an adjacency the graph has no edges.
+        Without an adjacency there are no edges.
         """
-        graph = self._graph(X, adjacency, reset=True)
+        graph = self._graph_to_fit(X, adjacency)
         architecture, loss, schedule = self._settings(graph)
         device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
         seed = arguments.seed(self.random_state)
@@ -163,7 +196,6 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
-        self.directed_, self.weighted_ = graph.directed, graph.weighted
         self._training = {
             "preset": self.preset,
             "feature_loss": loss.feature_form,
@@ -173,112 +205,38 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "learning_rate": schedule.learning_rate,
             "random_state": seed,
         }
-        encoding = self._encode(graph)
-        self.embedding_ = encoding.h.cpu().numpy()
-        self.attention_ = self._attention(encoding, graph)
+        encoded = self._encode(graph)
+        self.embedding_, self.attention_ = encoded.embedding, encoded.attention
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
-        """`fit`, then the embedding of the same graph, (N, D)."""
-        return self.fit(X, adjacency=adjacency).embedding_
-
     def transform(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
-        """The embedding of a graph, which may hold nodes never seen, (N, D).
+        """The embedding of a graph, which may have nodes never seen in `fit`, (N, D).
 
         The model holds no graph: give the nodes to embed together with everything within L hops
-        of them. `nodes` (ids or a mask) asks for the rows of these nodes only, in that order.
-        Then only their L-hop neighbourhood is computed: the same vectors as those of the whole
-        graph, but for the last bits, which depend on where in an array a number stands.
+        of them. `nodes` (ids or a mask) selects rows, in that order; then only the L-hop
+        neighborhood of these nodes is encoded. Their vectors are those of the whole graph, up to
+        the last bits, which depend on the position of a number in an array.
         """
-        graph = self._graph(X, adjacency, reset=False)
+        graph = self._checked_graph(X, adjacency)
         if nodes is None:
-            return self._encode(graph).h.cpu().numpy()
-        near = graph.neighborhood(nodes, self.model_.n_layers)
-        wanted = near.rows(graph.ids[graph.rows(nodes)])
-        return self._encode(near).h.cpu().numpy()[wanted]
+            return self._with_ids(self._encode(self._encoded(graph)).embedding, X)
+        rows = graph.rows(nodes)
+        z = np.empty((0, self._n_features_out), dtype=str(self.dtype).removeprefix("torch."))
+        if len(rows):
+            near = self._encoded(graph.neighborhood(nodes, self.model_.n_layers))
+            z = self._encode(near).embedding[near.rows(graph.ids[rows])]
+        return self._with_ids(z, X, rows)
 
-    def attend(self, X: Any, *, adjacency: Any = None) -> Attention:
-        """The attention coefficients on a graph."""
-        graph = self._graph(X, adjacency, reset=False)
-        return self._attention(self._encode(graph), graph)
+    def encode(self, X: Any, *, adjacency: Any = None) -> EmbeddedGraph:
+        """Embedding, attention and reconstruction of a graph, from one pass over it."""
+        return self._encode(self._encoded(self._checked_graph(X, adjacency)))
 
     def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """X̂, the features as the decoder gives them back, (N, F), dense."""
-        graph = self._graph(X, adjacency, reset=False)
-        with torch.no_grad():
-            pattern = AttentionPattern(graph, **self._where())
-            return self.model_.decode(self._encode(graph), pattern).x.cpu().numpy()
-
-    def _graph(self, X: Any, adjacency: Any, *, reset: bool) -> Graph:
-        if not reset:
-            check_is_fitted(self, "model_")
-        if isinstance(X, Attributes):
-            X, adjacency = Graph(X, adjacency), None
-        if not isinstance(X, Graph):
-            if not reset:
-                self._refuse_plain()
-            kinds = [np.float32, np.float64]
-            X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
-            if reset:
-                self.encoding_ = None
-            return Graph(X, adjacency)
-        if adjacency is not None:
-            raise InputError("a Graph has its own edges; give either a Graph or adjacency=")
-        if not reset:
-            return self.as_trained(X)
-        graph = X.encoded()
-        self.encoding_ = graph.encoding
-        self.n_features_in_ = graph.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if graph.feature_names is not None:
-            self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
-        return graph
-
-    def as_trained(self, graph: Graph) -> Graph:
-        """The graph with the features that the model was trained with, in their order.
-
-        `transform` and the like do this themselves; doing it once beforehand warns once.
-        """
-        check_is_fitted(self, "model_")
-        if graph.attributes is not None:
-            if self.encoding_ is None:
-                raise InputError(
-                    "the model was trained on plain features, but this graph has attributes; give "
-                    f"its {self.n_features_in_:,} features as an array, or train on attributes"
-                )
-            trained_on = tuple(self.encoding_.kinds)
-            if graph.structural and not set(ROLES) <= set(trained_on):
-                raise InputError(
-                    "the model was trained on attributes of nodes, but this graph has only edges; "
-                    f"give its nodes' attributes too: {listing(trained_on)}"
-                )
-            if not graph.structural and trained_on[: len(ROLES)] == ROLES:
-                raise InputError(
-                    "the model was trained on edges alone, but this graph's nodes have attributes; "
-                    "give the edges without them, or train on attributes"
-                )
-            return graph.encoded(self.encoding_)
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and graph.feature_names is not None:
-            return graph.with_features([str(name) for name in names])
-        self._refuse_plain()
-        if graph.n_features != self.n_features_in_:
-            raise InputError(
-                f"the graph has {graph.n_features} features, but GATE is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        return graph
-
-    def _refuse_plain(self) -> None:
-        """Features without names, of the right width by chance, may be anything."""
-        if self.encoding_ is not None:
-            raise InputError(
-                "the model was trained on attributes, but these are plain features; give "
-                f"attributes, which are then encoded: {listing(tuple(self.encoding_.kinds))}"
-            )
+        """X̂, the decoder's reconstruction of the features, (N, F), dense."""
+        return self.encode(X, adjacency=adjacency).reconstruction()
 
     def architecture(self, n_features: int) -> Architecture:
-        """The network that `fit` would make for so many features."""
+        """The network that `fit` makes for this many features."""
         return Architecture(
             n_features,
             arguments.layer_sizes(self.dims),
@@ -312,26 +270,17 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return {"device": weight.device, "dtype": weight.dtype}
 
     @torch.no_grad()
-    def _encode(self, graph: Graph) -> EncoderOutput:
-        """X is not made dense by rule here: one product with it does not pay for that."""
+    def _encode(self, graph: Graph) -> EmbeddedGraph:
+        """A sparse X stays sparse here: one product does not pay for making it dense."""
         x = FeatureMatrix(graph.x, **self._where())
         pattern = AttentionPattern(graph, **self._where())
-        encoding = self._encoder.encode(x, pattern, by_blocks=True)
-        if not torch.isfinite(encoding.h).all():
+        encoded = self._encoder.encode(x, pattern, by_blocks=True)
+        if not torch.isfinite(encoded.h).all():
             raise DivergenceError(
                 "the embedding has values that are not finite: weights or features are too large; "
                 "train with a lower learning_rate, or scale the features"
             )
-        return encoding
-
-    @torch.no_grad()
-    def _attention(self, encoding: EncoderOutput, graph: Graph) -> Attention:
-        pattern = AttentionPattern(graph, **self._where())
-        encoder = tuple(pattern.to_scipy(alpha) for alpha in encoding.attention)
-        if not self.model_.architecture.has_own_decoder_attention:
-            return Attention(encoder, encoder)
-        decoding = self.model_.decode(encoding, pattern)
-        return Attention(encoder, tuple(pattern.to_scipy(alpha) for alpha in decoding.attention))
+        return EmbeddedGraph(self.model_, encoded, pattern)
 
     def _checkpoint(
         self, graph: Graph, architecture: Architecture, loss: Loss, schedule: Schedule, seed: int
@@ -351,24 +300,23 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         save_model(
             path,
             SavedModel(
                 self.model_,
                 feature_names=None if names is None else tuple(map(str, names)),
-                directed=self.directed_,
-                weighted=self.weighted_,
+                fitted_on=self.fitted_on_,
                 training=self._training,
-                encoding=self.encoding_,
+                encoder=self.encoder_,
                 notes=self.notes_,
             ),
         )
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
-        """The model in a file, ready for `transform`; it gives the same bytes as the saved one.
+        """The model in a file, ready for `transform`; its results are bit-identical.
 
         A loaded model has no `embedding_`, `attention_` or `history_`: it holds no graph.
         """
@@ -381,8 +329,8 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         gate._training = saved.training
         gate.notes_ = saved.notes
         gate.seed_ = saved.training["random_state"]
-        gate.directed_, gate.weighted_ = saved.directed, saved.weighted
-        gate.n_features_in_, gate.encoding_ = n_features, saved.encoding
+        gate.fitted_on_, gate.n_features_in_ = saved.fitted_on, n_features
+        gate.encoder_ = saved.encoder
         if saved.feature_names is not None:
             gate.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         return gate
@@ -400,5 +348,5 @@ class GATE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 @torch.no_grad()
 def _encoder(model: GATEModel) -> GATEModel | collapsed.FoldedEncoder:
-    """What embeds: a linear model needs no more than its weights folded into one matrix."""
+    """A linear encoder needs only its weights, folded into one matrix."""
     return collapsed.fold(model) if model.architecture.activation == "identity" else model

@@ -1,30 +1,31 @@
-"""Models in files: the weights of a `GATEModel` and what is needed to use them again."""
+"""Model files: the weights of a `GATEModel` and what is needed to use them again."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from graphgate.errors import InputError
+from graphgate.estimators.base import Content, GraphKind
 from graphgate.estimators.hyperparameters import DTYPES
 from graphgate.io.provenance import versions
 from graphgate.io.schema import Schema, check_fields
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
-from graphgate.preprocessing.attribute_encoder import Encoding
+from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
 _HEADER: Schema = {
     "architecture": dict,
     "dtype": str,
     "feature_names": (list, type(None)),
-    "encoding": (dict, type(None)),
-    "directed": bool,
-    "weighted": bool,
+    "encoder": (dict, type(None)),
+    "fitted_on": dict,
     "training": dict,
     "notes": dict,
     "versions": dict,
 }
+_FITTED_ON: Schema = {"content": str, "directed": bool, "weighted": bool, "has_edges": bool}
 _ARCHITECTURE: Schema = {
     "n_features": int,
     "dims": list,
@@ -46,21 +47,20 @@ TRAINING_FIELDS: Schema = {
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network and what its user must know of it.
+    """A network and what is needed to use it again.
 
-    feature_names : of the graph it was trained on, if that had them.
-    directed, weighted : of that graph, too.
+    feature_names : of the graph it was fitted on, if that had them.
+    fitted_on : the kind of that graph.
     training : how it was trained, `TRAINING_FIELDS`; for the record, `transform` needs none of it.
-    encoding : of that graph's attributes, if it had any.
-    notes : what the maker of its graph wants to find again with it, as plain JSON.
+    encoder : of that graph's attributes, if it had any.
+    notes : anything else to save with it, as plain JSON.
     """
 
     model: GATEModel
     feature_names: tuple[str, ...] | None
-    directed: bool
-    weighted: bool
+    fitted_on: GraphKind
     training: dict[str, Any]
-    encoding: Encoding | None = None
+    encoder: AttributeEncoder | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -73,9 +73,8 @@ def save_model(path: Path | str, saved: SavedModel) -> None:
         "architecture": asdict(saved.model.architecture),
         "dtype": saved.dtype,
         "feature_names": None if saved.feature_names is None else list(saved.feature_names),
-        "encoding": None if saved.encoding is None else saved.encoding.to_dict(),
-        "directed": saved.directed,
-        "weighted": saved.weighted,
+        "encoder": None if saved.encoder is None else saved.encoder.to_dict(),
+        "fitted_on": asdict(saved.fitted_on),
         "training": saved.training,
         "notes": saved.notes,
         "versions": versions(),
@@ -105,9 +104,18 @@ def load_model(path: Path | str) -> SavedModel:
         raise InputError(
             f"{what}: its feature names do not fit its {architecture.n_features} features"
         )
-    encoding = None if header["encoding"] is None else Encoding.from_dict(header["encoding"], what)
-    if encoding is not None and list(encoding.feature_names) != names:
-        raise InputError(f"{what}: its feature names are not those of its encoding")
+    content = header["encoder"]
+    encoder = None if content is None else AttributeEncoder.from_dict(content, what)
+    if encoder is not None and encoder.get_feature_names_out().tolist() != names:
+        raise InputError(f"{what}: its feature names are not those of its encoder")
+    check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
+    fitted_on = GraphKind(**header["fitted_on"])
+    if fitted_on.content not in get_args(Content) or (fitted_on.content == "features") == bool(
+        encoder
+    ):
+        raise InputError(
+            f"{what}: it has {'an' if encoder else 'no'} encoder for {fitted_on.content!r}"
+        )
     dtype = DTYPES[header["dtype"]]
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
@@ -117,9 +125,8 @@ def load_model(path: Path | str) -> SavedModel:
     return SavedModel(
         model,
         None if names is None else tuple(names),
-        header["directed"],
-        header["weighted"],
+        fitted_on,
         header["training"],
-        encoding,
+        encoder,
         header["notes"],
     )

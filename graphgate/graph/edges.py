@@ -1,4 +1,4 @@
-"""What a user hands in for the edges, turned into one canonical adjacency."""
+"""Edges as users give them, turned into one canonical adjacency."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from graphgate.graph.validation import (
 )
 
 
-def edge_rows(edges: Any, ids: np.ndarray, *, has_ids: bool) -> np.ndarray:
-    """(E, 2) row numbers of pairs (source, target) of ids, or of row numbers without ids."""
+def rows_of_edges(edges: Any, ids: np.ndarray, *, by_id: bool) -> np.ndarray:
+    """(E, 2) row numbers of E pairs (source, target) of ids, or of row numbers."""
     if not isinstance(edges, np.ndarray):
         pairs = listed(edges, "edges")
         if any(not _is_pair(pair) for pair in pairs):
             raise InputError("edges must be pairs (source, target); weights go into `weights`")
-        if has_ids or not pairs:
+        if by_id or not pairs:
             return node_rows([end for pair in pairs for end in pair], Positions(ids)).reshape(-1, 2)
         try:
             edges = np.array(pairs)
@@ -34,19 +34,30 @@ def edge_rows(edges: Any, ids: np.ndarray, *, has_ids: bool) -> np.ndarray:
     if edges.ndim != 2 or edges.shape[1] != 2:
         hint = "; transpose it" if edges.ndim == 2 and edges.shape[0] == 2 else ""
         raise InputError(f"edges must have shape (E, 2), got {edges.shape}{hint}")
-    if has_ids or not edges.size:
+    if by_id or not edges.size:
         return node_rows(edges.ravel(), Positions(ids)).reshape(-1, 2)
-    if edges.dtype.kind not in "iu":
-        raise InputError(f"edges without ids must be whole row numbers, got dtype {edges.dtype}")
-    n = len(ids)
-    outside = (edges < 0) | (edges >= n)
+    return row_pairs(edges.T, len(ids))
+
+
+def row_pairs(edge_index: Any, n: int) -> np.ndarray:
+    """(E, 2) row numbers of a (2, E) edge index, all of them within the N nodes."""
+    try:
+        index = np.asarray(edge_index)
+    except ValueError as error:
+        raise InputError(f"edge_index must be a rectangular array: {error}") from None
+    if index.ndim != 2 or index.shape[0] != 2:
+        hint = "; transpose it" if index.ndim == 2 and index.shape[1] == 2 else ""
+        raise InputError(f"edge_index must have shape (2, E), got {index.shape}{hint}")
+    if index.dtype.kind not in "iu" and index.size:
+        raise InputError(f"edges between rows must be integers, got dtype {index.dtype}")
+    outside = (index < 0) | (index >= n)
     if outside.any():
-        at = int(np.argwhere(outside)[0, 0])
+        at = int(np.argwhere(outside.T)[0, 0])
         raise InputError(
-            f"edge {at} is {tuple(edges[at].tolist())}, out of range for {n:,} nodes "
-            f"(rows 0 to {n - 1}); name nodes by id with `ids` or mend the edge list"
+            f"edge {at} is {tuple(index[:, at].tolist())}, out of range for {n:,} nodes "
+            f"(rows 0 to {n - 1}); name nodes by id with `ids` or fix the edge"
         )
-    return edges.astype(np.int64, copy=False)
+    return index.T.astype(np.int64, copy=False)
 
 
 def _is_pair(pair: Any) -> bool:
@@ -55,12 +66,14 @@ def _is_pair(pair: Any) -> bool:
 
 
 def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray | None:
-    """(E,) finite weights of at least 0 (a zero is no edge); None stays None."""
+    """(E,) finite weights ≥ 0 (a zero is no edge); None stays None."""
     if weights is None:
         return None
     values = array_of_numbers(weights, "edge weights").astype(np.float64)
     if values.shape != (n,):
-        raise InputError(f"edge weights of shape {values.shape} for {n:,} edges; give one an edge")
+        raise InputError(
+            f"edge weights have shape {values.shape} for {n:,} edges; give one per edge"
+        )
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
@@ -80,7 +93,7 @@ def adjacency_entries(adjacency: Any, n: int) -> tuple[np.ndarray, np.ndarray | 
         adjacency = array_of_numbers(adjacency, "the entries of the adjacency")
     if adjacency.shape != (n, n):
         raise InputError(
-            f"the adjacency has shape {adjacency.shape}, but features have {n:,} rows; "
+            f"the adjacency has shape {adjacency.shape}, but there are {n:,} nodes; "
             f"it must be ({n}, {n})"
         )
     # COO keeps duplicates apart, so that an unweighted list with duplicates stays unweighted.
@@ -125,7 +138,7 @@ def _refuse_two_weights(adjacency: sp.csr_array, reverse: sp.csr_array, ids: np.
         at = int(np.flatnonzero(differ)[0])
         u, v = plain(ids[there.row[at]]), plain(ids[there.col[at]])
         raise InputError(
-            f"the undirected edge between {u!r} and {v!r} is given with weight "
-            f"{there.data[at]} one way and {back.data[at]} the other; "
+            f"the undirected edge between {u!r} and {v!r} has weight {there.data[at]} in one "
+            f"direction and {back.data[at]} in the other; "
             "give one weight, or pass directed=True"
         )

@@ -1,7 +1,7 @@
-"""The attributed graph: everything before this module makes one, everything after uses one.
+"""The attributed graph: everything before this module builds one, everything after uses one.
 
-A `Graph` is checked once, when it is made, and cannot change afterwards, so nothing that
-receives one checks it again.
+A `Graph` is validated once, when it is made, and is immutable afterwards, so nothing that receives
+one validates it again.
 """
 
 from __future__ import annotations
@@ -18,50 +18,55 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError, InputWarning, listing
-from graphgate.graph import validation as intake
+from graphgate.graph import validation
 from graphgate.graph.attributes import Attributes
-from graphgate.graph.edges import adjacency_entries, edge_rows, edge_weights, merged_adjacency
+from graphgate.graph.edges import (
+    adjacency_entries,
+    edge_weights,
+    merged_adjacency,
+    row_pairs,
+    rows_of_edges,
+)
 from graphgate.graph.ordering import locality_order
-from graphgate.graph.validation import Features
-from graphgate.preprocessing.attribute_encoder import Encoding
-from graphgate.preprocessing.structural import structural_attributes
+from graphgate.graph.validation import Features, errors_about
 
 
 class Graph:
-    """An immutable graph of N nodes with F features each.
+    """An immutable graph of N nodes with features, with attributes, or with edges only.
 
     Parameters
     ----------
-    x : features, (N, F), a NumPy or SciPy sparse array. Sparse stays sparse. float32 and
-        float64 are kept, every other numeric kind becomes float32. Or `Attributes`, which are
-        encoded by an `Encoding` learned from them; or None, which makes structural attributes
-        of the edges and ids (`graphgate.preprocessing.structural`).
+    x : (N, F) features, a NumPy or SciPy sparse array. Sparse stays sparse; float32 and float64
+        are kept, every other numeric dtype becomes float32.
     adjacency : (N, N), `adjacency[u, v]` is the weight of the edge from u to v; None means no
         edges. A graph whose stored values are all 1 is unweighted. Self-loops are dropped (the
-        method adds exactly one of weight 1 a node); explicit zeros are no edges; weights are
+        method adds exactly one of weight 1 per node); explicit zeros are no edges; weights are
         positive and finite.
-    ids : N distinct hashable names; the default is 0 … N-1.
-    labels : N values, None or NaN where there is none.
+    attributes : `Attributes`, or a mapping of column names to N values each, in place of `x`.
+        Estimators encode them; the graph only holds them.
+    ids : N distinct hashable node ids; the default is 0 … N-1.
+    labels : N values, None or NaN where a node has no label.
     splits : name -> boolean mask over the nodes; no node is in two of them.
     directed : an edge u -> v makes v attend over u (`reverse()` for the other reading). In an
-        undirected graph (the default) a pair may be given one way or both ways.
-    feature_names : F names; attributes bring their own.
-    scale : whether numbers among attributes are scaled.
+        undirected graph (the default) a pair may be given in one direction or in both.
+    feature_names : F distinct names of the columns of `x`.
 
-    Duplicate edges are one edge in an unweighted graph and add their weights in a weighted one.
+    With neither `x` nor `attributes` the graph has only edges, and estimators use structural
+    features. Duplicate edges are one edge in an unweighted graph and add their weights in a
+    weighted one.
 
     Attributes
     ----------
-    x : (N, F) array or CSR array.
-    attributes : what x was encoded from, or None.
-    encoding : the `Encoding` by which it was, or None.
-    structural : whether the attributes were made of edges and ids.
-    adjacency : (N, N) CSR array, sorted, no self-loops; symmetric when undirected.
+    x : (N, F) array or CSR array, or None.
+    attributes : `Attributes`, or None.
+    adjacency : (N, N) CSR array, sorted, without self-loops; symmetric when undirected.
     ids : (N,) array of int64 or object.
     labels : (N,) int64, positions in `classes`, -1 where a node has none; or None.
-    classes : tuple of the label values.
+    classes : tuple of the distinct labels.
     splits : read-only mapping of read-only boolean masks.
 
+    Examples
+    --------
     >>> graph = Graph(np.eye(3), [[0, 1, 0], [1, 0, 0], [0, 0, 0]], ids=["a", "b", "c"])
     >>> graph
     Graph(3 nodes, 1 undirected edge, 3 dense features)
@@ -69,7 +74,8 @@ class Graph:
     ['a', 'c']
     """
 
-    x: Features
+    x: Any  # Features, or None
+    attributes: Attributes | None
     adjacency: sp.csr_array
     ids: np.ndarray
     labels: np.ndarray | None
@@ -78,37 +84,25 @@ class Graph:
     feature_names: tuple[str, ...] | None
     directed: bool
     weighted: bool
-    attributes: Attributes | None
-    encoding: Encoding | None
-    structural: bool
-    _own_encoding: bool  # learned from exactly these nodes
 
     def __init__(
         self,
-        x: Any,
+        x: Any = None,
         adjacency: Any = None,
         *,
+        attributes: Attributes | Mapping[str, Any] | None = None,
         ids: Iterable[Hashable] | None = None,
         labels: Sequence[Any] | np.ndarray | None = None,
         splits: Mapping[str, Any] | None = None,
         directed: bool = False,
         feature_names: Iterable[str] | None = None,
-        scale: bool = True,
     ) -> None:
-        features = _features(x)
-        n = _nodes_of_adjacency(adjacency) if features is None else _count_rows(features)
-        edges, weights = adjacency_entries(adjacency, n)
-        self._fill(
-            x=features,
-            ids=intake.node_ids(ids, n),
-            edges=edges,
-            weights=weights,
-            labels=labels,
-            splits=splits,
-            directed=directed,
-            feature_names=feature_names,
-            scale=scale,
-        )
+        content = _content(x, attributes)
+        n = _nodes_of_adjacency(adjacency) if content is None else _n_rows(content)
+        with errors_about("edges"):
+            edges, weights = adjacency_entries(adjacency, n)
+        known = _node_ids(ids, n)
+        self._fill(content, known, edges, weights, labels, splits, directed, feature_names)
 
     @classmethod
     def from_edges(
@@ -117,53 +111,66 @@ class Graph:
         edges: Any,
         weights: Any = None,
         *,
+        attributes: Attributes | Mapping[str, Any] | None = None,
         ids: Iterable[Hashable] | None = None,
         labels: Sequence[Any] | np.ndarray | None = None,
         splits: Mapping[str, Any] | None = None,
         directed: bool = False,
         feature_names: Iterable[str] | None = None,
-        scale: bool = True,
-        by_row: bool = False,
     ) -> Graph:
-        """From E pairs (source, target) of ids, or of row numbers where there are no ids.
+        """From E pairs (source, target) of node ids, or of row numbers where there are no `ids`.
 
-        `by_row` tells that pairs are of row numbers although there are ids.
-
-        A graph without features needs ids, or has as many nodes as its row numbers call for.
+        A graph without features and ids has as many nodes as its row numbers require.
 
         >>> Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]).n_edges
         1
         """
-        features = _features(x)
-        if features is not None:
-            n = _count_rows(features)
-        elif ids is not None:
-            ids = ids if isinstance(ids, np.ndarray) else intake.listed(ids, "node ids")
-            n = len(ids)
-        else:
-            n = _nodes_of(edges)
-        if n == 0:
-            raise InputError("the graph is empty: it has neither features nor nodes")
-        known = intake.node_ids(ids, n)
-        pairs = edge_rows(edges, known, has_ids=ids is not None and not by_row)
+        content = _content(x, attributes)
+        n, ids = _count_nodes(content, ids, edges)
+        known = _node_ids(ids, n)
+        with errors_about("edges"):
+            pairs = rows_of_edges(edges, known, by_id=ids is not None)
+            checked = edge_weights(weights, len(pairs))
         graph = cls.__new__(cls)
-        graph._fill(
-            x=features,
-            ids=known,
-            edges=pairs,
-            weights=edge_weights(weights, len(pairs)),
-            labels=labels,
-            splits=splits,
-            directed=directed,
-            feature_names=feature_names,
-            scale=scale,
-        )
+        graph._fill(content, known, pairs, checked, labels, splits, directed, feature_names)
+        return graph
+
+    @classmethod
+    def from_edge_index(
+        cls,
+        x: Any,
+        edge_index: Any,
+        edge_weight: Any = None,
+        *,
+        attributes: Attributes | Mapping[str, Any] | None = None,
+        ids: Iterable[Hashable] | None = None,
+        num_nodes: int | None = None,
+        labels: Sequence[Any] | np.ndarray | None = None,
+        splits: Mapping[str, Any] | None = None,
+        directed: bool = False,
+        feature_names: Iterable[str] | None = None,
+    ) -> Graph:
+        """From a (2, E) array of row numbers, sources above targets, as in PyTorch Geometric.
+
+        num_nodes : N, where neither features nor ids give it; the default is the largest row
+            number plus one.
+
+        >>> Graph.from_edge_index(None, [[0, 1], [1, 2]], num_nodes=4)
+        Graph(4 nodes, 2 undirected edges, no features)
+        """
+        content = _content(x, attributes)
+        n, ids = _count_nodes(content, ids, edge_index, num_nodes)
+        known = _node_ids(ids, n)
+        with errors_about("edges"):
+            pairs = row_pairs(edge_index, n)
+            checked = edge_weights(edge_weight, len(pairs))
+        graph = cls.__new__(cls)
+        graph._fill(content, known, pairs, checked, labels, splits, directed, feature_names)
         return graph
 
     def _fill(
         self,
-        *,
-        x: Features | Attributes | None,
+        content: Features | Attributes | None,
         ids: np.ndarray,
         edges: np.ndarray,
         weights: np.ndarray | None,
@@ -171,36 +178,26 @@ class Graph:
         splits: Mapping[str, Any] | None,
         directed: bool,
         feature_names: Iterable[str] | None,
-        scale: bool,
     ) -> None:
-        codes, classes = intake.label_codes(labels, len(ids))
-        adjacency = merged_adjacency(edges, weights, ids, directed=directed)
-        attributes = structural_attributes(adjacency, ids) if x is None else x
-        encoding: Encoding | None = None
-        names: tuple[str, ...] | None
-        if isinstance(attributes, Attributes):
-            if feature_names is not None:
-                raise InputError("attributes name their features; leave feature_names out")
-            encoding = Encoding.learn(attributes, scale=scale)
-            features, names = encoding.apply(attributes), encoding.feature_names
-        else:
-            features, attributes = attributes, None
-            names = intake.feature_names(feature_names, features.shape[1])
-        self._set(
-            x=features,
-            adjacency=adjacency,
-            ids=ids,
-            labels=codes,
-            classes=classes,
-            splits=intake.split_masks(splits, ids),
-            feature_names=names,
-            directed=bool(directed),
-            weighted=weights is not None,
-            attributes=attributes,
-            encoding=encoding,
-            structural=x is None,
-            _own_encoding=encoding is not None,
-        )
+        with errors_about("edges"):
+            adjacency = merged_adjacency(edges, weights, ids, directed=directed)
+        x = None if isinstance(content, Attributes) else content
+        with errors_about("nodes"):
+            codes, classes = validation.label_codes(labels, len(ids))
+            if feature_names is not None and x is None:
+                raise InputError("feature_names are the names of the columns of x; leave them out")
+            self._set(
+                x=x,
+                attributes=content if isinstance(content, Attributes) else None,
+                adjacency=adjacency,
+                ids=ids,
+                labels=codes,
+                classes=classes,
+                splits=validation.split_masks(splits, ids),
+                feature_names=None if x is None else _names(feature_names, x),
+                directed=bool(directed),
+                weighted=weights is not None,
+            )
 
     def _set(self, **fields: Any) -> None:
         """The only place where fields are written; their arrays become read-only."""
@@ -211,15 +208,13 @@ class Graph:
         self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(
-            f"a Graph cannot be changed, so {name!r} cannot be set; make a new one"
-        )
+        raise AttributeError(f"a Graph is immutable, so {name!r} cannot be set; make a new one")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Graph cannot be changed, so {name!r} cannot be deleted")
+        raise AttributeError(f"a Graph is immutable, so {name!r} cannot be deleted")
 
     def _fields(self) -> dict[str, Any]:
-        """What the graph consists of, without what is derived from it and kept."""
+        """What the graph consists of, without cached properties."""
         return {name: self.__dict__[name] for name in Graph.__annotations__}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -230,11 +225,12 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        return int(self.x.shape[0])
+        return int(self.adjacency.shape[0])
 
     @property
     def n_features(self) -> int:
-        return int(self.x.shape[1])
+        """F, or 0 where the graph has no features."""
+        return 0 if self.x is None else int(self.x.shape[1])
 
     @property
     def n_edges(self) -> int:
@@ -243,15 +239,15 @@ class Graph:
 
     def rows(self, nodes: Any) -> np.ndarray:
         """Row numbers of nodes given by id, or by a boolean mask over all nodes."""
-        return intake.node_rows(nodes, self._positions)
+        return validation.node_rows(nodes, self._positions)
 
     @cached_property
-    def _positions(self) -> intake.Positions:
-        return intake.Positions(self.ids)
+    def _positions(self) -> validation.Positions:
+        return validation.Positions(self.ids)
 
     @cached_property
     def attended(self) -> sp.csr_array:
-        """(N, N) CSR, sorted: row i lists those that i attends over, without itself."""
+        """(N, N) CSR, sorted: row i lists the nodes that i attends over, without itself."""
         if not self.directed:
             return self.adjacency
         attended = self.adjacency.T.tocsr()
@@ -262,14 +258,14 @@ class Graph:
         """The graph of these nodes (ids in the order wanted, or a mask) and their edges."""
         rows = self.rows(nodes)
         if len(np.unique(rows)) != len(rows):
-            raise InputError("a sub-graph names a node twice; give every node once")
-        return self._take(rows)._restructured()
+            raise InputError("a node of the sub-graph is given more than once; give each once")
+        return self._take(rows)
 
     def without(self, nodes: Any) -> Graph:
         """The graph as if these nodes (ids, or a mask) had never been seen."""
         keep = np.ones(self.n_nodes, dtype=bool)
         keep[self.rows(nodes)] = False
-        return self._take(np.flatnonzero(keep))._restructured()
+        return self._take(np.flatnonzero(keep))
 
     def without_edges(self, pairs: Any) -> Graph:
         """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
@@ -281,12 +277,12 @@ class Graph:
         kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
         adjacency = sp.csr_array(kept, shape=(n, n))
         adjacency.sort_indices()
-        return self._with(adjacency=adjacency)._restructured()
+        return self._with(adjacency=adjacency)
 
     def neighborhood(self, nodes: Any, hops: int) -> Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
         if not isinstance(hops, numbers.Integral) or hops < 0:
-            raise InputError(f"hops must be a whole number of at least 0, got {hops!r}")
+            raise InputError(f"hops must be an integer ≥ 0, got {hops!r}")
         reached = np.zeros(self.n_nodes, dtype=bool)
         frontier = np.unique(self.rows(nodes))
         reached[frontier] = True
@@ -297,18 +293,38 @@ class Graph:
         return self._take(np.flatnonzero(reached))
 
     def reverse(self) -> Graph:
-        """The same graph with every directed edge turned round."""
+        """The same graph with every directed edge reversed."""
         return self._with(adjacency=self.attended)
 
+    def to_directed(self) -> Graph:
+        """The same graph as a directed one: every undirected edge becomes one in each direction."""
+        return self._with(directed=True)
+
+    def to_undirected(self) -> Graph:
+        """The same graph without directions; of two different weights the larger is kept."""
+        adjacency = self.adjacency.maximum(self.adjacency.T.tocsr())
+        adjacency.sort_indices()
+        return self._with(adjacency=adjacency, directed=False)
+
+    def to_weighted(self) -> Graph:
+        """The same graph as a weighted one; edges without weights have weight 1."""
+        return self._with(weighted=True)
+
+    def to_unweighted(self) -> Graph:
+        """The same graph without the weights of its edges."""
+        adjacency = self.adjacency.copy()
+        adjacency.data = np.ones(adjacency.nnz, dtype=np.float32)
+        return self._with(adjacency=adjacency, weighted=False)
+
     def by_locality(self) -> Graph:
-        """The same graph, its nodes renumbered so that neighbours stand near each other.
+        """The same graph, its nodes reordered so that neighbors are near each other in memory.
 
         Products with its adjacency then find more of what they need in the cache.
         """
         return self._take(locality_order(self.adjacency))
 
     def reveal(self, *splits: str) -> Graph:
-        """The same graph, showing these splits and the labels of their nodes only."""
+        """The same graph with only these splits and the labels of their nodes."""
         shown = np.zeros(self.n_nodes, dtype=bool)
         for name in splits:
             shown |= self.splits[name]
@@ -318,74 +334,78 @@ class Graph:
         )
 
     def label_values(self) -> list[Any] | None:
-        """The labels as they were given, None where a node has none; None: there are none."""
+        """The labels as they were given, None where a node has none; None without labels."""
         if self.labels is None:
             return None
         return [None if code < 0 else self.classes[code] for code in self.labels.tolist()]
 
     def with_splits(self, splits: Mapping[str, Any]) -> Graph:
         """The same graph with other splits."""
-        return self._with(splits=intake.split_masks(splits, self.ids))
+        return self._with(splits=validation.split_masks(splits, self.ids))
 
-    def encoded(self, encoding: Encoding | None = None) -> Graph:
-        """The same graph, its attributes encoded by this encoding, or by one learned from them.
+    def with_x(
+        self, x: Any, feature_names: Iterable[str] | None = None, *, copy: bool = True
+    ) -> Graph:
+        """The same graph with these (N, F) features in place of what describes its nodes.
 
-        A part of a graph keeps the encoding of the whole. One learned anew knows of nothing but
-        the nodes at hand: not of those that were left out.
+        With `copy=False` a float array is taken over, and becomes read-only.
+
+        >>> Graph(adjacency=np.ones((2, 2))).with_x([[1.0], [2.0]])
+        Graph(2 nodes, 1 undirected edge, 1 dense feature)
         """
-        if self.attributes is None or self.encoding is None:
-            if encoding is None:
-                return self
-            raise InputError("the graph was made of features and has no attributes to encode")
-        own = encoding is None
-        if encoding is None:
-            if self._own_encoding:
-                return self
-            # What the whole was allowed, a part is: it may have more values a row.
-            scale = self.encoding.scale
-            encoding = Encoding.learn(self.attributes, scale=scale, check=False)
-        elif encoding == self.encoding:
-            return self
-        return self._with(
-            x=encoding.apply(self.attributes),
-            encoding=encoding,
-            feature_names=encoding.feature_names,
-            _own_encoding=own,
-        )
+        with errors_about("nodes"):
+            features = validation.features(x, copy=copy)
+            if features.shape[0] != self.n_nodes:
+                raise InputError(
+                    f"features have {features.shape[0]:,} rows for {self.n_nodes:,} nodes; "
+                    "give one row per node"
+                )
+            names = _names(feature_names, features)
+        return self._with(x=features, attributes=None, feature_names=names)
+
+    def with_attributes(self, attributes: Attributes) -> Graph:
+        """The same graph with these attributes in place of what describes its nodes."""
+        if len(attributes) != self.n_nodes:
+            raise InputError(
+                f"attributes have {len(attributes):,} rows for {self.n_nodes:,} nodes; "
+                "give one row per node",
+                about="nodes",
+            )
+        return self._with(x=None, attributes=attributes, feature_names=None)
 
     def with_features(self, names: Sequence[str]) -> Graph:
         """The same graph with the features of these names, in this order."""
-        if self.feature_names is None:
-            raise InputError("the graph's features have no names to choose them by")
+        if self.feature_names is None or self.x is None:
+            raise InputError("the graph's features have no names to select them by", about="nodes")
         if tuple(names) == self.feature_names:
             return self
         place = {name: at for at, name in enumerate(self.feature_names)}
         if lacking := [name for name in names if name not in place]:
             raise InputError(
-                f"the graph lacks the feature {lacking[0]!r}; it has {listing(self.feature_names)}"
+                f"the graph lacks the feature {lacking[0]!r}; it has {listing(self.feature_names)}",
+                about="nodes",
             )
         wanted = set(names)
         if extra := [name for name in self.feature_names if name not in wanted]:
             warnings.warn(
-                f"{len(extra):,} feature(s) that are not asked for are ignored: {listing(extra)}",
+                f"{len(extra):,} unknown feature(s) are ignored: {listing(extra)}",
                 InputWarning,
                 stacklevel=2,
             )
-        return self._with(
-            x=self.x[:, [place[name] for name in names]],
-            feature_names=tuple(names),
-            attributes=None,
-            encoding=None,
-            structural=False,
-            _own_encoding=False,
-        )
+        x = self.x[:, [place[name] for name in names]]
+        return self._with(x=x, feature_names=tuple(names))
 
     def fingerprint(self) -> str:
-        """SHA-256 over features, edges and ids: equal graphs of equal type have equal prints.
+        """SHA-256 over features or attributes, edges and ids.
 
-        Ids count by their `repr`, which must not name an address if the print is to be kept.
+        Equal graphs have equal fingerprints. Ids count by their `repr`, which must not contain an
+        address if the fingerprint is to be kept.
         """
-        digest = hashlib.sha256(repr((self.x.shape, self.directed, self.weighted)).encode())
+        shape = None if self.x is None else self.x.shape
+        digest = hashlib.sha256(repr((shape, self.directed, self.weighted)).encode())
+        if (table := self.attributes) is not None:
+            columns = [(name, table[name].kind, table[name].tolist()) for name in table]
+            digest.update(repr(columns).encode())
         for array in (*_arrays(self.x), *_arrays(self.adjacency)):
             wide = array.astype(np.int64) if array.dtype.kind == "i" else array
             digest.update(str(wide.dtype).encode())
@@ -399,22 +419,12 @@ class Graph:
         adjacency = self.adjacency[rows][:, rows]
         adjacency.sort_indices()
         return self._with(
-            x=self.x[rows],
+            x=None if self.x is None else self.x[rows],
+            attributes=None if self.attributes is None else self.attributes.take(rows),
             adjacency=adjacency,
             ids=self.ids[rows],
             labels=None if self.labels is None else self.labels[rows],
             splits={name: mask[rows] for name, mask in self.splits.items()},
-            attributes=None if self.attributes is None else self.attributes.take(rows),
-            _own_encoding=False,
-        )
-
-    def _restructured(self) -> Graph:
-        """Where attributes come from the edges, those of the edges that there are."""
-        if not self.structural or self.encoding is None:
-            return self
-        attributes = structural_attributes(self.adjacency, self.ids)
-        return self._with(
-            attributes=attributes, x=self.encoding.apply(attributes), _own_encoding=False
         )
 
     def _with(self, **changes: Any) -> Graph:
@@ -423,46 +433,86 @@ class Graph:
         return graph
 
     def __repr__(self) -> str:
-        kind = "sparse" if sp.issparse(self.x) else "dense"
-        kind = "structural" if self.structural else kind
         edges = f"{'directed' if self.directed else 'undirected'} edge"
         parts = [
             _count(self.n_nodes, "node"),
             _count(self.n_edges, f"{'weighted ' if self.weighted else ''}{edges}"),
-            _count(self.n_features, f"{kind} feature"),
         ]
+        if self.attributes is not None:
+            parts.append(_count(len(self.attributes.names), "attribute"))
+        elif self.x is None:
+            parts.append("no features")
+        else:
+            kind = "sparse" if sp.issparse(self.x) else "dense"
+            parts.append(_count(self.n_features, f"{kind} feature"))
         if self.labels is not None:
             parts.append(_count(len(self.classes), "class", "classes"))
         parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
         return f"Graph({', '.join(parts)})"
 
 
-def _features(x: Any) -> Features | Attributes | None:
-    return x if x is None or isinstance(x, Attributes) else intake.features(x)
+def _content(x: Any, attributes: Any) -> Features | Attributes | None:
+    """What describes the nodes: features, attributes, or nothing."""
+    with errors_about("nodes"):
+        if isinstance(x, Attributes):
+            raise InputError("x is a table of attributes; pass it as attributes=")
+        if attributes is None:
+            return None if x is None else validation.features(x)
+        if x is not None:
+            raise InputError("pass either x or attributes, not both")
+        if not isinstance(attributes, Attributes):
+            attributes = Attributes.from_columns(attributes)
+        if len(attributes) == 0:
+            raise InputError("the graph is empty: its attributes have 0 rows")
+        return attributes
 
 
-def _count_rows(x: Features | Attributes) -> int:
-    return len(x) if isinstance(x, Attributes) else int(x.shape[0])
+def _n_rows(content: Features | Attributes) -> int:
+    return len(content) if isinstance(content, Attributes) else int(content.shape[0])
+
+
+def _node_ids(ids: Any, n: int) -> np.ndarray:
+    with errors_about("nodes"):
+        return validation.node_ids(ids, n)
+
+
+def _names(names: Iterable[str] | None, x: Features) -> tuple[str, ...] | None:
+    return validation.feature_names(names, x.shape[1])
 
 
 def _nodes_of_adjacency(adjacency: Any) -> int:
     try:
         n = int(np.shape(adjacency)[0])
     except (ValueError, IndexError):
-        raise InputError(
-            "give features of two dimensions, or None and a square adjacency"
-        ) from None
+        raise InputError("give features, attributes, or a square adjacency") from None
     if n == 0:
         raise InputError("the graph is empty: its adjacency has 0 rows")
     return n
 
 
-def _nodes_of(edges: Any) -> int:
-    """As many as the largest row number calls for; what is no edge is refused later on."""
-    try:
-        return int(np.max(np.asarray(edges), initial=-1)) + 1
-    except (TypeError, ValueError):
-        raise InputError("edges between named nodes need the names of all nodes: `ids`") from None
+def _count_nodes(
+    content: Features | Attributes | None, ids: Any, edges: Any, num_nodes: int | None = None
+) -> tuple[int, Any]:
+    """N, by what describes the nodes, ids, or the largest row number; and the ids as a sequence."""
+    if ids is not None and not isinstance(ids, np.ndarray):
+        with errors_about("nodes"):
+            ids = validation.listed(ids, "node ids")
+    if content is not None:
+        n = _n_rows(content)
+    elif ids is not None:
+        n = len(ids)
+    elif num_nodes is not None:
+        n = num_nodes
+    else:
+        try:
+            n = int(np.max(np.asarray(edges), initial=-1)) + 1
+        except (TypeError, ValueError):
+            raise InputError("edges between named nodes need the ids of all nodes: ids=") from None
+    if num_nodes is not None and (not isinstance(num_nodes, numbers.Integral) or num_nodes != n):
+        raise InputError(f"num_nodes is {num_nodes!r}, but the graph has {n:,} nodes")
+    if n <= 0:
+        raise InputError("the graph is empty: it has neither features nor nodes")
+    return int(n), ids
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

@@ -1,7 +1,7 @@
-"""An order of the nodes in which neighbours stand near each other.
+"""An order of the nodes in which neighbors are near each other.
 
-The products of training fetch a long row for every edge. Where neighbours are near in memory, most
-of these rows are still in the cache; otherwise they come from the main memory every time.
+The products of training fetch a long row for every edge. Where neighbors are near in memory, most
+of these rows are still in the cache; otherwise they come from main memory every time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _COLUMNS, _STEPS, _LEAF = 16, 20, 256
 def locality_order(adjacency: sp.csr_array) -> np.ndarray:
     """A permutation of the rows; the same for the same pattern.
 
-    Random vectors, averaged over neighbourhoods again and again, become equal within densely
-    connected parts long before they do between them (power iteration towards the leading
-    eigenvectors of D^-½ (A + I) D^-½, the first of which, the same for every graph, is taken
-    out). A k-d tree then cuts the nodes into leaves of near vectors.
+    Random vectors, averaged over neighborhoods repeatedly, become equal within densely connected
+    parts long before they do between them (power iteration towards the leading eigenvectors of
+    D^-½ (A + I) D^-½; the first one, the same for every graph, is projected out). A k-d tree then
+    divides the nodes into leaves of similar vectors.
     """
     n = adjacency.shape[0]
     pattern = sp.csr_array(

@@ -1,27 +1,38 @@
-"""What a user hands in for the nodes, turned into checked arrays; each refusal is one sentence."""
+"""Nodes as users give them, turned into checked arrays; each error is one sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, Subject
 
 Features: TypeAlias = np.ndarray | sp.csr_array
 
 
+@contextmanager
+def errors_about(subject: Subject) -> Iterator[None]:
+    """Errors in the block say which table they are about."""
+    try:
+        yield
+    except InputError as error:
+        error.about = error.about or subject
+        raise
+
+
 def listed(values: Any, what: str) -> list[Any]:
-    """A list of plain Python values; NumPy's scalars become the values that they stand for."""
+    """A list of plain Python values, NumPy scalars converted."""
     if isinstance(values, (str, bytes)) and what != "node ids":
         raise InputError(f"{what} must be a list, got {values!r}")
     try:
         items = values.tolist() if hasattr(values, "tolist") else list(values)
     except TypeError:
         raise InputError(f"{what} must be a list, got {values!r}") from None
-    if not isinstance(items, list):  # an array of no dimension
+    if not isinstance(items, list):  # an array without dimensions
         raise InputError(f"{what} must be a list, got {values!r}")
     return [plain(item) for item in items]
 
@@ -31,7 +42,7 @@ def plain(value: Any) -> Any:
 
 
 def array_of_numbers(values: Any, what: str) -> np.ndarray:
-    """A NumPy array of a real kind, of any shape."""
+    """A NumPy array of real numbers, of any shape."""
     try:
         array = np.asarray(values)
         if array.dtype == object:
@@ -58,8 +69,8 @@ def check_sparse(matrix: Any, what: str) -> None:
         raise InputError(f"{what} are a damaged sparse array: {error}") from None
 
 
-def features(x: Any) -> Features:
-    """(N, F) of float32 or float64, a copy; sparse stays sparse, without stored zeros."""
+def features(x: Any, *, copy: bool = True) -> Features:
+    """(N, F) of float32 or float64; sparse stays sparse, without stored zeros."""
     if not sp.issparse(x):
         x = array_of_numbers(x, "features")
     if x.ndim != 2:
@@ -71,11 +82,12 @@ def features(x: Any) -> Features:
     with np.errstate(over="ignore"):  # what overflows is reported as infinite below
         if sp.issparse(x):
             check_sparse(x, "features")
-            checked = sp.csr_array(x, dtype=kind, copy=True)
+            checked = sp.csr_array(x, dtype=kind, copy=copy)
             checked.sum_duplicates()
             checked.eliminate_zeros()
         else:
-            checked = np.array(x, dtype=kind, order="C", copy=True)
+            as_array = np.array if copy else np.asarray
+            checked = as_array(x, dtype=kind, order="C")
     n, f = checked.shape
     if n == 0:
         raise InputError(f"the graph is empty: features have 0 rows (shape {checked.shape})")
@@ -103,7 +115,7 @@ def _where_not_finite(x: Features) -> str:
 
 
 def node_ids(ids: Any, n: int) -> np.ndarray:
-    """(N,) distinct ids: int64 where every one is a whole number of 64 bits, else objects."""
+    """(N,) distinct ids: int64 if every one is an integer of 64 bits, else objects."""
     if ids is None:
         return np.arange(n, dtype=np.int64)
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind == "i":
@@ -116,11 +128,11 @@ def node_ids(ids: Any, n: int) -> np.ndarray:
         except TypeError as error:
             raise InputError(f"node ids must be hashable: {error}") from None
         if any(value != value for value in values):
-            raise InputError("a node id is NaN; give every node a name that equals itself")
+            raise InputError("a node id is NaN; give every node an id that equals itself")
         small = all(type(value) is int and abs(value) < 2**63 for value in values)
         known = np.fromiter(values, dtype=np.int64 if small else object, count=len(values))
     if len(known) != n:
-        raise InputError(f"{len(known):,} node ids for {n:,} rows of features; give one a row")
+        raise InputError(f"{len(known):,} node ids for {n:,} nodes; give one per node")
     if distinct < n:
         seen: set[Any] = set()
         for value in known.tolist():
@@ -131,7 +143,7 @@ def node_ids(ids: Any, n: int) -> np.ndarray:
 
 
 class Positions:
-    """Where each id stands: row numbers, looked up without a pass over all ids."""
+    """Row numbers by id, looked up without a pass over all ids."""
 
     def __init__(self, ids: np.ndarray) -> None:
         self.n = len(ids)
@@ -142,7 +154,7 @@ class Positions:
         self._rows = None if self._whole else {v: row for row, v in enumerate(ids.tolist())}
 
     def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
-        """Row numbers of ids; an `InputError` names one that is not there."""
+        """Row numbers of ids; an `InputError` names one that does not exist."""
         if self._whole and not isinstance(wanted, np.ndarray):
             odd = [node for node in wanted if type(node) is not int or abs(node) >= 2**63]
             if odd:
@@ -182,7 +194,7 @@ def node_rows(nodes: Any, positions: Positions) -> np.ndarray:
     if wanted and all(type(node) is bool for node in wanted):
         if len(wanted) != positions.n:
             raise InputError(
-                f"a mask of {len(wanted):,} for {positions.n:,} nodes; give one a node"
+                f"the mask has {len(wanted):,} values for {positions.n:,} nodes; give one per node"
             )
         return np.flatnonzero(wanted)
     return positions.rows(wanted)
@@ -198,7 +210,9 @@ def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]
         return None, ()
     values = listed(labels, "labels")
     if len(values) != n:
-        raise InputError(f"{len(values):,} labels for {n:,} nodes; give one a node (None: unknown)")
+        raise InputError(
+            f"{len(values):,} labels for {n:,} nodes; give one per node (None if unknown)"
+        )
     try:
         missing = [value is None or bool(value != value) for value in values]
         known = {value for value, gone in zip(values, missing, strict=True) if not gone}
@@ -206,7 +220,7 @@ def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]
         raise InputError(f"a label is neither a plain value nor None: {error}") from None
     try:
         classes = tuple(sorted(known))
-    except TypeError:  # labels of several kinds
+    except TypeError:  # labels of several types
         classes = tuple(sorted(known, key=lambda value: (type(value).__name__, repr(value))))
     code = {value: position for position, value in enumerate(classes)}
     codes = [-1 if gone else code[value] for value, gone in zip(values, missing, strict=True)]
@@ -243,7 +257,7 @@ def feature_names(names: Any, f: int) -> tuple[str, ...] | None:
         return None
     checked = tuple(map(str, listed(names, "feature names")))
     if len(checked) != f:
-        raise InputError(f"{len(checked):,} feature names for {f:,} features; give one a feature")
+        raise InputError(f"{len(checked):,} feature names for {f:,} features; give one per feature")
     if len(set(checked)) != f:
         seen: set[str] = set()
         twice = next(name for name in checked if name in seen or seen.add(name))  # type: ignore[func-returns-value]

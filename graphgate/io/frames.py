@@ -43,11 +43,11 @@ def to_tables(graph: Graph, *, id: str = "id", label: str = "label") -> tuple[pa
 
 
 def _node_columns(graph: Graph) -> dict[str, pa.Array]:
-    if graph.structural:
-        return {}
     if graph.attributes is not None:
         table = graph.attributes
         return {name: _array(table.column(name)) for name in table.names}
+    if graph.x is None:
+        return {}
     names = graph.feature_names or tuple(f"feature {at}" for at in range(graph.n_features))
     if isinstance(graph.x, np.ndarray):
         return {name: pa.array(graph.x[:, at]) for at, name in enumerate(names)}

@@ -53,7 +53,6 @@ def read_graph_file(
     kinds: Mapping[str, str] | None = None,
     label: str | None = None,
     weight: str | None = "weight",
-    scale: bool = True,
 ) -> Graph:
     """The graph in a file of one of `GRAPH_ENDINGS`.
 
@@ -61,7 +60,7 @@ def read_graph_file(
     ----------
     path : the file; an adjacency, or nodes and edges.
     nodes : beside an adjacency: a file of one of `MATRIX_ENDINGS` with the features, row by row.
-        Without one the features are those of the structure.
+        Without one the graph has only edges.
     directed : None is as the file says: a matrix that is not symmetric is directed, edge lists and
         adjacency lists, which do not say, are undirected.
     attributes, drop, label : names of node attributes to take (None: all), to leave out, and the
@@ -82,15 +81,13 @@ def read_graph_file(
                 f"{nodes} has {x.shape[0]:,} rows, but {path} has {adjacency.shape[0]:,} nodes; "
                 "give one row of features a node"
             )
-        return _named(path, lambda: Graph(x, adjacency, directed=way, scale=scale))
+        return _named(path, lambda: Graph(x, adjacency, directed=way))
     if nodes is not None:
         raise InputError(f"{path} names its nodes itself, so {nodes} cannot be their features")
     network = read_network(path, directed=directed, weight=weight, keep_label=label == "label")
     return _named(
         path,
-        lambda: network.graph(
-            attributes=attributes, drop=drop, kinds=kinds, label=label, scale=scale
-        ),
+        lambda: network.graph(attributes=attributes, drop=drop, kinds=kinds, label=label),
     )
 
 

@@ -29,8 +29,6 @@ from graphgate.io.parquet_file import ENDINGS as PARQUET
 from graphgate.io.parquet_file import ParquetFile
 from graphgate.io.table import StrPath, Table, check_file
 
-_ABOUT_NODES = ("the column", "the attributes", "two features")  # how errors begin
-
 
 def read_graph(
     edges: StrPath,
@@ -47,13 +45,12 @@ def read_graph(
     words: Iterable[str] = (),
     categories: Iterable[str] = (),
     kinds: Mapping[str, str] | None = None,
-    scale: bool = True,
 ) -> Graph:
     """The graph of a table of edges and perhaps a table of nodes, read by the endings of files.
 
     Tables are CSV (.csv) or TSV (.tsv), also compressed (.gz, .bz2, .zst, .xz), with a header and
     in UTF-8, or Parquet (.parquet, .pq). Without a table of nodes there are those that the edges
-    name, in order of first appearance, with structural features.
+    name, in order of first appearance.
 
     In place of a table of edges there may be a file that holds a whole graph: GraphML, GML, GEXF,
     Pajek, an edge list, an adjacency list or an adjacency matrix (`graph_file.GRAPH_ENDINGS`); its
@@ -69,12 +66,11 @@ def read_graph(
     words, categories : columns of the nodes that are text to be split at white space into words,
         and categories although they look like numbers.
     kinds : "number", "boolean", "category" or "words" by column, where known: those of a model are
-        `gate.encoding_.kinds`. Columns that are not there are passed over.
+        `gate.encoder_.kinds`. Columns that are not there are passed over.
     unknown_nodes : what to do with edges that name a node which the node table lacks. "drop" leaves
         the edge out, "add" adds the node with all attributes missing, both with a warning that
         counts them; "refuse" is an error.
     directed : None is as the file says; a table does not, and is undirected.
-    scale : as of `Graph`.
     """
     node_columns = NodeColumns(id, label, drop, words, categories, kinds)
     edge_columns = EdgeColumns(source, target, weight)
@@ -86,11 +82,11 @@ def read_graph(
                 f"give features row by row ({', '.join(MATRIX_ENDINGS)})"
             )
         named = [*drop, *words, *categories]
-        return read_graph_file(edges, features, drop=named, directed=directed, scale=scale)
+        return read_graph_file(edges, features, drop=named, directed=directed)
     if is_graph_file(edges):
         network = read_network(edges, directed=directed, weight=weight)
         if nodes is None:
-            return graph_of_network(network, str(edges), node_columns, scale=scale)
+            return graph_of_network(network, str(edges), node_columns)
         edge_table, directed = network_edges(network, edges, nodes), network.directed
         edge_columns = EdgeColumns()
     else:
@@ -106,7 +102,6 @@ def read_graph(
         node_columns,
         unknown_nodes,
         directed=bool(directed),
-        scale=scale,
     )
 
 
@@ -125,13 +120,12 @@ def from_tables(
     words: Iterable[str] = (),
     categories: Iterable[str] = (),
     kinds: Mapping[str, str] | None = None,
-    scale: bool = True,
 ) -> Graph:
     """The graph of data frames of pandas or Polars, or of Arrow tables; all as `read_graph` does.
 
     >>> import pyarrow as pa
     >>> from_tables(pa.table({"source": ["a", "b"], "target": ["b", "c"]}))
-    Graph(3 nodes, 2 undirected edges, 132 structural features)
+    Graph(3 nodes, 2 undirected edges, no features)
     """
     return _graph(
         Frame(edges, "the table of edges"),
@@ -140,7 +134,6 @@ def from_tables(
         NodeColumns(id, label, drop, words, categories, kinds),
         unknown_nodes,
         directed=directed,
-        scale=scale,
     )
 
 
@@ -169,7 +162,6 @@ def _graph(
     unknown: str,
     *,
     directed: bool,
-    scale: bool,
 ) -> Graph:
     if unknown not in UNKNOWN:
         raise InputError(f"unknown_nodes must be one of {', '.join(UNKNOWN)}, got {unknown!r}")
@@ -188,19 +180,18 @@ def _graph(
     ids = edges.ids
     whole = pa.types.is_integer(ids.type)
     try:
-        graph = Graph.from_edges(
-            attributes,
-            edges.pairs,
+        graph = Graph.from_edge_index(
+            None,
+            edges.pairs.T,
             edges.weights,
+            attributes=attributes,
             ids=ids.to_numpy() if whole else ids.to_pylist(),
-            by_row=True,
             labels=labels,
             directed=directed,
-            scale=scale,
         )
     except InputError as error:
-        of_nodes = node_table is not None and str(error).startswith(_ABOUT_NODES)
+        of_nodes = node_table is not None and error.about == "nodes"
         what = node_table.what if node_table is not None and of_nodes else edge_table.what
-        raise InputError(f"{what}: {error}") from None
+        raise InputError(f"{what}: {error}", about=error.about) from None
     note_left_out(edge_table, edges, graph)
     return graph

@@ -24,14 +24,14 @@ class _NetworkTable(Frame):
         self.what, self.names = what, list(network.columns)
 
 
-def graph_of_network(network: Network, what: str, chosen: NodeColumns, *, scale: bool) -> Graph:
+def graph_of_network(network: Network, what: str, chosen: NodeColumns) -> Graph:
     """The graph of a file without another, its attributes chosen as those of a table of nodes."""
     kinds = chosen.told(_NetworkTable(network, what))
     label = chosen.label
     if label == NodeColumns.label and label not in network.columns:
         label = None
     try:
-        return network.graph(drop=chosen.drop, kinds=kinds, label=label, scale=scale)
+        return network.graph(drop=chosen.drop, kinds=kinds, label=label)
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
 

@@ -48,14 +48,13 @@ class Network:
         kinds: Mapping[str, str] | None = None,
         label: str | None = None,
         split: str | None = None,
-        scale: bool = True,
     ) -> Graph:
         """The graph of these; `attributes`, `label` and `split` name columns.
 
         None for the attributes takes every column that is neither label nor split nor in `drop`,
-        none of them ([]) the features of the structure. `kinds` says what a column is where its
-        values do not, `scale` is as of `Graph`. Where the only attribute is a vector, it is the
-        features as they are; beside others its entries are attributes `name[0]`, `name[1]`, ….
+        none of them ([]) only the edges. `kinds` says what a column is where its values do not.
+        Where the only attribute is a vector, it is the features as they are; beside others its
+        entries are attributes `name[0]`, `name[1]`, ….
         """
         if not len(self.ids):
             raise InputError("the graph has no nodes; a graph needs at least one")
@@ -65,17 +64,17 @@ class Network:
         chosen = [name for name in self._chosen(attributes, {label, split}) if name not in left_out]
         known = {**self.kinds, **(kinds or {})}
         features, names = self._features(chosen, known, strict=attributes is not None)
-        return Graph.from_edges(
-            features,
-            self.edges.reshape(-1, 2),
+        table = features if isinstance(features, Attributes) else None
+        return Graph.from_edge_index(
+            features if table is None else None,
+            self.edges.reshape(-1, 2).T,
             None if self.weights is None else self._checked_weights(),
+            attributes=table,
             ids=self.ids,
-            by_row=True,
             labels=None if label is None else self._column(label, "label"),
             splits=None if split is None else _masks(self._column(split, "split")),
             directed=self.directed,
             feature_names=names,
-            scale=scale,
         )
 
     def edge_table(self) -> pa.Table:

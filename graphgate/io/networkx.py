@@ -27,7 +27,7 @@ def from_networkx(
     g : Graph, DiGraph, MultiGraph or MultiDiGraph; any node that NetworkX takes is an id.
     attributes : names of node attributes: numbers, booleans, text, lists of words, or one vector
         of numbers. None takes all that are neither label nor split; [] takes none, and the
-        features are those of the structure.
+        graph has only edges.
     label, split : node attributes that hold the classes, and "train", "val" or "test".
     weight : the edge attribute with the weights. As in NetworkX, an edge without it counts 1; if
         no edge has it, or with None, the graph is unweighted.
@@ -82,8 +82,7 @@ def to_networkx(
 
     Attributes are node attributes of their names, absent where missing, and their kinds stand in
     `g.graph["attribute_kinds"]`; features without attributes are one vector a node under
-    `features`, and their names `g.graph["feature_names"]`; structural features are not written, as
-    the edges give them again. Labels, splits and weights stand under
+    `features`, and their names `g.graph["feature_names"]`. Labels, splits and weights stand under
     the names given, where the graph has them.
 
     >>> g = to_networkx(Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]))
@@ -102,9 +101,9 @@ def to_networkx(
         for node, value in zip(ids, values, strict=True):
             if value is not None:
                 g.nodes[node][name] = value
-    if graph.attributes is not None and not graph.structural:
+    if graph.attributes is not None:
         g.graph["attribute_kinds"] = dict(graph.attributes.kinds)
-    elif graph.attributes is None and graph.feature_names is not None:
+    elif graph.feature_names is not None:
         g.graph["feature_names"] = list(graph.feature_names)
     entries = graph.adjacency.tocoo()
     once = slice(None) if graph.directed else entries.row < entries.col
@@ -121,12 +120,10 @@ def to_networkx(
 
 def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
-    if graph.structural:
-        pass  # the edges and ids say it all
-    elif graph.attributes is None:
+    if graph.x is not None:
         x = graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
         columns[features] = list(x.copy())  # the graph's own rows are read-only
-    else:
+    elif graph.attributes is not None:
         table = graph.attributes
         columns |= {name: table.column(name).tolist() for name in table.names}
     if graph.labels is not None:

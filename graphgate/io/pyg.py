@@ -18,8 +18,8 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
 
     `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), the weights under the name `weight`,
     `y` as labels (below 0: none) and every mask `train_mask`, `val_mask`, … as a split are taken;
-    so are `ids`, `classes` and `feature_names`, which `to_pyg` adds. Without `x` the features are
-    those of the structure. The graph is undirected if every edge is there both ways with the same
+    so are `ids`, `classes` and `feature_names`, which `to_pyg` adds. Without `x` the graph has
+    only edges. The graph is undirected if every edge is there both ways with the same
     weight. Where masks have several columns, `split` says which to take.
     """
     if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
@@ -36,12 +36,11 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
     warn_of_merged_edges(network)
     if len(ids) != n:
         raise InputError(f"the Data has {len(ids):,} ids for {n:,} nodes; give one a node")
-    return Graph.from_edges(
+    return Graph.from_edge_index(
         None if data.x is None else _features(data.x),
-        edges,
+        edges.T,
         weights,
         ids=ids,
-        by_row=True,
         labels=_labels(data, n),
         splits=_splits(data, n, split),
         directed=network.directed,
@@ -54,8 +53,9 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
 
     `x` (dense, unless `sparse` and the graph's features are), `edge_index`, `edge_weight` where
     the graph is weighted, `y` (-1 where a node has no label) with `classes`, the splits as masks,
-    `ids` and `feature_names`. Attributes are given as they are encoded. An undirected edge stands
-    both ways, as PyG wants it.
+    `ids` and `feature_names`. Attributes have no place in PyG and are refused: encode them with
+    `AttributeEncoder` and `graph.with_x` first. An undirected edge is given in both directions, as
+    PyG expects it.
     """
     import torch
 
@@ -66,11 +66,19 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
 
     entries = graph.adjacency.tocoo()
     x = graph.x
+    if graph.attributes is not None:
+        raise InputError(
+            "PyG's Data holds numbers only; encode the attributes with AttributeEncoder, and pass "
+            "graph.with_x(x)",
+            about="nodes",
+        )
     fields: dict[str, Any] = {
         "edge_index": torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64)),
         "ids": graph.ids.tolist(),
     }
-    if isinstance(x, np.ndarray):
+    if x is None:
+        fields["num_nodes"] = graph.n_nodes
+    elif isinstance(x, np.ndarray):
         fields["x"] = torch.from_numpy(x.copy())
     elif sparse:
         fields["x"] = _csr_tensor(x)

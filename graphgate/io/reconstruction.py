@@ -52,5 +52,5 @@ def write_reconstruction(
 
 def check_feature_names(path: StrPath, names: Sequence[str] | None) -> None:
     """A table has one column of a name."""
-    if Path(path).suffix.lower() != ".npz" and "node_id" in (names or ()):
+    if names is not None and Path(path).suffix.lower() != ".npz" and "node_id" in names:
         raise InputError("a feature is named 'node_id', as is the column of ids; write .npz")

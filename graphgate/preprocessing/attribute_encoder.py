@@ -1,15 +1,15 @@
-"""From attributes to features: rules learned from some nodes, then applied to any."""
+"""Attributes -> features: rules learned from some nodes, then applied to any."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes, Column, Kind
@@ -18,94 +18,105 @@ from graphgate.io.schema import check_fields
 from graphgate.preprocessing.column_rules import RULES, Rule
 
 MOST_CATEGORIES = 1000
-ALWAYS_CATEGORIES = 20  # so many different values are fine in a table of any length
-SPARSE_BELOW = 0.2  # share of values that are not zero
+ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length
+SPARSE_BELOW = 0.2  # fraction of values that are not zero
 _ROWS, _WIDTH = 2048, 512  # of a block on its way into a dense array: 4 MiB
 _ENTRIES = 1 << 20  # of a block on its way into a sparse array
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """What was learned of every column; the same rules for every table that it is applied to.
+class AttributeEncoder(BaseEstimator):
+    """Encodes a table of attributes as features, by rules learned per column.
 
-    scale : whether numbers are scaled; if not, they stay as they are.
-    rules : one a column, in order.
+    How columns of each kind are encoded is described in `graphgate.preprocessing.column_rules`.
 
+    Parameters
+    ----------
+    scale : whether numbers are standardized; otherwise they are kept as they are.
+
+    Attributes
+    ----------
+    rules_ : one rule per column, in order.
+
+    Examples
+    --------
     >>> table = Attributes.from_columns({"age": [30, 50], "town": ["Ulm", None]})
-    >>> encoding = Encoding.learn(table)
-    >>> encoding.feature_names
-    ('age', 'town=Ulm')
-    >>> encoding.apply(table).tolist()
+    >>> encoder = AttributeEncoder().fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'town=Ulm']
+    >>> encoder.transform(table).tolist()
     [[-1.0, 1.0], [1.0, 0.0]]
     """
 
-    scale: bool
-    rules: tuple[Rule, ...]
+    def __init__(self, scale: bool = True) -> None:
+        self.scale = scale
 
-    def __post_init__(self) -> None:
-        if not self.feature_names:
-            raise InputError("the attributes give no features: no column holds a value")
-        if len(set(self.feature_names)) < len(self.feature_names):
-            seen: set[str] = set()
-            twice = next(n for n in self.feature_names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
-            raise InputError(f"two features would be named {twice!r}; rename a column or a value")
-
-    @classmethod
-    def learn(cls, attributes: Attributes, *, scale: bool = True, check: bool = True) -> Encoding:
-        """The rules for a table. `check=False` lets categories of very many values pass."""
+    def fit(self, attributes: Attributes, y: Any = None) -> Self:
+        """Learn a rule per column."""
         if len(attributes) == 0:
-            raise InputError("attributes without rows teach no encoding; give at least one row")
+            raise InputError("attributes have 0 rows; give at least one row to learn from")
         columns = [(name, attributes.column(name)) for name in attributes.names]
-        if check:
-            for name, column in columns:
-                _check_categories(name, column)
-        return cls(scale, tuple(RULES[c.kind].learn(name, c, scale) for name, c in columns))
+        for name, column in columns:
+            _check_categories(name, column)
+        return self._set(tuple(RULES[c.kind].learn(name, c, self.scale) for name, c in columns))
 
-    @cached_property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(name for rule in self.rules for name in rule.feature_names)
+    def _set(self, rules: tuple[Rule, ...]) -> Self:
+        names = [name for rule in rules for name in rule.feature_names]
+        if not names:
+            raise InputError("the attributes give no features: no column holds a value")
+        if len(set(names)) < len(names):
+            seen: set[str] = set()
+            twice = next(n for n in names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
+            raise InputError(f"two features would be named {twice!r}; rename a column or a value")
+        self.rules_, self._names = rules, tuple(names)
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """(F,) names of the features."""
+        check_is_fitted(self, "rules_")
+        return np.array(self._names, dtype=object)
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """Kind of every column, by name."""
-        return {rule.name: rule.kind for rule in self.rules}
+        """Kind of each column, by name."""
+        check_is_fitted(self, "rules_")
+        return {rule.name: rule.kind for rule in self.rules_}
 
-    def apply(self, attributes: Attributes) -> Features:
-        """(N, F) of float32; sparse where fewer than a fifth of the values are not zero."""
-        pairs = [(rule, _matched(rule, attributes)) for rule in self.rules]
-        if extra := [name for name in attributes.names if name not in self.kinds]:
-            _warn(
-                f"{len(extra):,} column(s) that the encoding was not learned with are ignored: "
-                f"{listing(extra)}"
-            )
+    def transform(self, attributes: Attributes) -> Features:
+        """(N, F) float32 features, sparse if less than a fifth of the values are not zero."""
+        kinds = self.kinds
+        pairs = [(rule, _matched(rule, attributes)) for rule in self.rules_]
+        if extra := [name for name in attributes.names if name not in kinds]:
+            _warn(f"{len(extra):,} unknown column(s) are ignored: {listing(extra)}")
         for rule, column in pairs:
             if unknown := rule.unknown(column):
                 _warn(unknown)
         pairs = [(rule, rule.translated(column)) for rule, column in pairs]
-        n, f = len(attributes), len(self.feature_names)
+        n, f = len(attributes), len(self._names)
         entries = sum(rule.most_entries(column) for rule, column in pairs)
         if entries / max(n * f, 1) < SPARSE_BELOW:
             return _sparse(pairs, (n, f), entries)
         return _dense(pairs, (n, f))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"scale": self.scale, "columns": [rule.to_dict() for rule in self.rules]}
+        """The fitted encoder as plain JSON."""
+        check_is_fitted(self, "rules_")
+        return {"scale": self.scale, "columns": [rule.to_dict() for rule in self.rules_]}
 
     @classmethod
-    def from_dict(cls, content: Any, what: str = "this is no encoding") -> Encoding:
-        """What `to_dict` gave; anything else is an `InputError` that begins with `what`."""
-        check_fields(content, {"scale": bool, "columns": list}, what, "encoding")
+    def from_dict(cls, content: Any, what: str = "this is no encoder") -> AttributeEncoder:
+        """The encoder that `to_dict` described; an `InputError` about anything else starts with
+        `what`."""
+        check_fields(content, {"scale": bool, "columns": list}, what, "encoder")
         rules: list[Rule] = []
         for body in content["columns"]:
             kind = body.get("kind") if isinstance(body, dict) else None
             if not isinstance(kind, str) or kind not in RULES:
-                raise InputError(f"{what}: its encoding has a column of kind {kind!r}")
+                raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
             rules.append(RULES[kind].from_dict(body, what))
         if len({rule.name for rule in rules}) < len(rules):
-            raise InputError(f"{what}: its encoding has a column twice")
+            raise InputError(f"{what}: its encoder has the same column twice")
         try:
-            return cls(content["scale"], tuple(rules))
+            return cls(content["scale"])._set(tuple(rules))
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
 
@@ -120,26 +131,26 @@ def _check_categories(name: str, column: Column) -> None:
     n, values = len(column), len(np.unique(column.values[column.values >= 0]))
     if values > MOST_CATEGORIES or (values > ALWAYS_CATEGORIES and values > n / 2):
         raise InputError(
-            f"the column {name!r} has {values:,} different values in {n:,} rows, too many for "
-            "categories; leave it out, or give it as words"
+            f"the column {name!r} has {values:,} distinct values in {n:,} rows, too many for "
+            "categories; drop it, or give it as words"
         )
 
 
 def _matched(rule: Rule, attributes: Attributes) -> Column:
-    """The column that a rule is for."""
+    """The column that a rule applies to."""
     if rule.name not in attributes:
         raise InputError(
-            f"the attributes lack the column {rule.name!r} ({rule.kind}), which the encoding was "
-            f"learned with; there are {listing(attributes.names)}"
+            f"the attributes lack the column {rule.name!r} ({rule.kind}), which the encoder was "
+            f"fitted with; there are {listing(attributes.names)}"
         )
     column = attributes.column(rule.name)
     if column.kind != rule.kind:
         if column.kind != "number" or not column.missing.all():
             raise InputError(
-                f"the column {rule.name!r} was learned as {rule.kind}, but is {column.kind} here; "
+                f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
                 "give it as the same kind"
             )
-        # Where nothing is known, the kind was a guess.
+        # Where every value is missing, the kind was a guess.
         n = len(column)
         if rule.kind == "words":
             return Column("words", sp.csr_array((n, 0), dtype=np.float32))
@@ -155,7 +166,7 @@ _Pairs: TypeAlias = Sequence[tuple[Rule, Column]]
 
 
 def _dense(pairs: _Pairs, shape: tuple[int, int]) -> np.ndarray:
-    """Columns are turned into rows in blocks that stay in the cache."""
+    """Columns become rows in blocks that stay in the cache."""
     out = np.empty(shape, dtype=np.float32)
     for first, last, group in _groups(pairs):
         for start in range(0, shape[0], _ROWS):
@@ -166,7 +177,7 @@ def _dense(pairs: _Pairs, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _groups(pairs: _Pairs) -> Iterator[tuple[int, int, _Pairs]]:
-    """Neighbouring columns of about `_WIDTH` features: first feature, last, and the columns."""
+    """Adjacent columns of about `_WIDTH` features: first feature, last, and the columns."""
     group: list[tuple[Rule, Column]] = []
     first = last = 0
     for rule, column in pairs:

@@ -1,14 +1,14 @@
 """How a column of each kind becomes features.
 
-number : centred, and divided by the standard deviation. A column more than half of whose values
-    are zero keeps its zeros: it is only divided by the root mean square of the other values, so
-    that columns of 0 and 1 stay so, and sparse. A constant column becomes zeros. A missing value
-    is the mean (of a column that keeps its zeros: zero); where some were missing in learning, a
-    second feature `name=missing` is 1 for those that are.
-boolean : 0 or 1; missing ones are 0, with a second feature as above.
-category : a feature `name=value` for every value seen in learning, in sorted order; a missing or
-    unknown value has none of them.
-words : a feature `name=word` for every word seen in learning, its count; other words are ignored.
+number : centered, and divided by the standard deviation. A column in which more than half of the
+    values are zero keeps its zeros: it is only divided by the root mean square of the other
+    values, so that columns of 0 and 1 remain unchanged and sparse. A constant column becomes zeros.
+    A missing value becomes the mean (in a column that keeps its zeros: zero); where values were
+    missing in fit, a second feature `name=missing` is 1 for missing values.
+boolean : 0 or 1; missing values become 0, with a second feature as above.
+category : one feature `name=value` per value seen in fit, in sorted order; a missing or unknown
+    value has none of them.
+words : one feature `name=word` per word seen in fit, its count; other words are ignored.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Rule(ABC):
 
     @abstractmethod
     def most_entries(self, column: Column) -> int:
-        """At least as many as the features of the column have values that are not zero."""
+        """An upper bound on the values of the column's features that are not zero."""
 
     def unknown(self, column: Column) -> str | None:
-        """A sentence on values that were not seen in learning."""
+        """A sentence about values that were not seen in fit."""
         return None
 
     def translated(self, column: Column) -> Column:
@@ -66,7 +66,7 @@ class Rule(ABC):
         return block
 
     def entries(self, column: Column, rows: slice) -> Entries:
-        """What is not zero: row within the block, feature of the rule, value."""
+        """The values that are not zero: row within the block, feature of the rule, value."""
         block = self.vectors(column, rows)
         feature, row = np.nonzero(block)
         return row, feature, block[feature, row]
@@ -78,7 +78,7 @@ class Rule(ABC):
 
     @classmethod
     def from_dict(cls, body: dict[str, Any], what: str) -> Rule:
-        check_fields(body, {"kind": str, "name": str} | dict(cls.schema), what, "encoding")
+        check_fields(body, {"kind": str, "name": str} | dict(cls.schema), what, "encoder")
         values = {name: body[name] for name in ("name", *cls.schema)}
         values |= {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
         try:
@@ -89,7 +89,7 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class NumberRule(Rule):
-    """(value - center) / divisor; zeros where there is no divisor. `fill` stands for missing."""
+    """(value - center) / divisor; zeros without a divisor. `fill` replaces missing values."""
 
     kind: ClassVar[Kind] = "number"
     schema: ClassVar[Schema] = {
@@ -106,7 +106,7 @@ class NumberRule(Rule):
     def __post_init__(self) -> None:
         divisor = 1.0 if self.divisor is None else self.divisor
         if not all(map(math.isfinite, (self.center, divisor, self.fill))) or divisor <= 0:
-            raise InputError(f"the numbers by which {self.name!r} is scaled must be finite")
+            raise InputError(f"the center and divisor of {self.name!r} must be finite")
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> NumberRule:
@@ -144,8 +144,8 @@ class NumberRule(Rule):
             at = int(np.argmin(np.isfinite(block[0])))
             row = range(*rows.indices(len(column)))[at]
             raise InputError(
-                f"the column {self.name!r} holds {column.values[row]} in row {row}, which does not "
-                "fit into a feature of float32; mend the value, or rescale the column"
+                f"the column {self.name!r} has the value {column.values[row]} in row {row}, which "
+                "overflows float32; fix the value, or rescale the column"
             )
         if self.missing:
             block[1] = gone
@@ -180,7 +180,7 @@ class BooleanRule(Rule):
 
 @dataclass(frozen=True)
 class CategoryRule(Rule):
-    """One feature a value."""
+    """One feature per value."""
 
     kind: ClassVar[Kind] = "category"
     schema: ClassVar[Schema] = {"values": list}
@@ -212,7 +212,7 @@ class CategoryRule(Rule):
         seen = [repr(column.vocabulary[code]) for code in np.unique(codes).tolist()]
         return (
             f"{len(codes):,} node(s) have values in the column {self.name!r} that were not seen in "
-            f"learning and count as missing: {listing(seen, 3)}"
+            f"fit and count as missing: {listing(seen, 3)}"
         )
 
     def translated(self, column: Column) -> Column:
@@ -228,7 +228,7 @@ class CategoryRule(Rule):
 
 @dataclass(frozen=True)
 class WordsRule(Rule):
-    """One feature a word."""
+    """One feature per word."""
 
     kind: ClassVar[Kind] = "words"
     schema: ClassVar[Schema] = {"words": list}
@@ -274,23 +274,23 @@ RULES: dict[str, type[Rule]] = {
 
 
 def _places(column: Column, learned: Sequence[Any]) -> np.ndarray:
-    """Where each entry of the column's vocabulary is in the learned one, -1 if not; last: -1."""
+    """Position of each entry of the column's vocabulary in the learned one, or -1; last: -1."""
     known = {value: at for at, value in enumerate(learned)}
     return np.array([*(known.get(value, -1) for value in column.vocabulary), -1], dtype=np.int32)
 
 
 def _mean_and_deviation(values: np.ndarray) -> tuple[float, float]:
-    """Of numbers of any size that a float64 holds; the deviation of equal numbers is 0."""
+    """Mean and standard deviation (0 for equal numbers), without overflow in float64."""
     top = float(np.abs(values).max(initial=0.0))
     if top == 0 or values.min() == values.max():
         return (float(values[0]) if len(values) else 0.0), 0.0
-    share = values / top  # neither its sum nor its squares can overflow
-    mean = float(share.mean())
-    return mean * top, (_root_mean_square(share - mean) * top)
+    fraction = values / top  # neither its sum nor its squares can overflow
+    mean = float(fraction.mean())
+    return mean * top, (_root_mean_square(fraction - mean) * top)
 
 
 def _root_mean_square(values: np.ndarray) -> float:
-    """Of those that are not zero; 0 where there is none."""
+    """Root mean square of the values that are not zero; 0 if there are none."""
     known = values[values != 0]
     if not len(known):
         return 0.0

@@ -1,11 +1,11 @@
-"""Attributes of nodes of which nothing is known but their edges and ids.
+"""Structural attributes, for graphs of which only edges and ids are known.
 
-Four numbers tell the role of a node: the logarithm of its degree, the mean of that over its
-neighbours, its clustering coefficient and its core number. They alone could not tell apart two
-parts of a graph that look alike. So every node has a signature of 128 signs, the bits of a hash of
-its id (a random projection of one column a node), and its position in the graph is the mean
-signature of those whom a random walk of 16 steps from it ends at: near for nodes of one densely
-connected part. Direction and weight of edges play no part.
+Four numbers describe the role of a node: the logarithm of its degree, the mean of that over its
+neighbors, its clustering coefficient and its core number. Roles alone cannot distinguish two parts
+of a graph that look alike. So every node has a signature of 128 signs, the bits of a hash of its id
+(a random projection of one column per node), and its position in the graph is the mean signature
+of the nodes at which a random walk of 16 steps from it ends: similar for nodes of the same densely
+connected part. Direction and weight of edges are ignored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import scipy.sparse as sp
 
 from graphgate.graph.attributes import Attributes, Column
 
-ROLES = ("log degree", "mean log degree of neighbours", "clustering", "core number")
+ROLES = ("log degree", "mean log degree of neighbors", "clustering", "core number")
 SIGNATURE = 128
-STEPS = 16  # of a walk; with 4 and 8, embeddings of citation graphs were worse, with 32 no better
-_NOISE = 1e-5  # lengths that rounding makes
-_WEDGES = 1 << 22  # paths of two edges that are looked at together
+STEPS = 16  # of a walk; on citation graphs 4 and 8 gave worse embeddings, 32 no better ones
+_NOISE = 1e-5  # lengths that are due to rounding
+_WEDGES = 1 << 22  # paths of two edges that are processed together
 
 
 def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attributes:
@@ -55,8 +55,8 @@ def _undirected(adjacency: sp.csr_array) -> sp.csr_array:
 def triangles(pattern: sp.csr_array) -> np.ndarray:
     """(N,) triangles that each node is in.
 
-    Every edge points to its end of higher degree, so that no node has more than √(2E) edges going
-    out, and a hub does not make as many paths as it has pairs of neighbours.
+    Every edge points to its end of higher degree, so that no node has more than √(2E) outgoing
+    edges, and a hub does not give as many paths as it has pairs of neighbors.
     """
     n = pattern.shape[0]
     degree = np.diff(pattern.indptr)
@@ -69,7 +69,7 @@ def triangles(pattern: sp.csr_array) -> np.ndarray:
     found = np.zeros(n)
     # A triangle u -> v -> w, u -> w is found by its lowest node, and then by its middle one.
     for left in (out, out.T.tocsr()):
-        paths = left @ np.diff(out.indptr)  # of two edges, by the row that they start from
+        paths = left @ np.diff(out.indptr)  # of two edges, by the row where they start
         parts = (np.cumsum(paths) // _WEDGES).astype(np.int64)
         bounds = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), n]
         for start, stop in pairwise(bounds):
@@ -81,7 +81,7 @@ def triangles(pattern: sp.csr_array) -> np.ndarray:
 
 
 def core_numbers(pattern: sp.csr_array) -> np.ndarray:
-    """(N,) the largest k for which a node is in a part where every node has k neighbours."""
+    """(N,) the largest k such that the node is in a sub-graph of minimum degree k."""
     left = np.diff(pattern.indptr).astype(np.int64)
     core = np.zeros(len(left), dtype=np.int64)
     alive = np.ones(len(left), dtype=bool)
@@ -101,7 +101,7 @@ def core_numbers(pattern: sp.csr_array) -> np.ndarray:
 def positions(pattern: sp.csr_array, ids: np.ndarray) -> np.ndarray:
     """(N, 128), rows of length 1: the mean signature at the end of a lazy random walk.
 
-    The mean over all nodes, which long walks tend to, is taken out.
+    The mean over all nodes, to which long walks converge, is subtracted.
     """
     n = pattern.shape[0]
     stay = sp.eye_array(n, dtype=np.float32, format="csr")
@@ -128,7 +128,7 @@ def signatures(ids: np.ndarray) -> np.ndarray:
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """SplitMix64: a bijection after which neighbouring numbers have nothing in common."""
+    """SplitMix64: a bijection after which consecutive numbers have nothing in common."""
     z = numbers + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
+from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.scverse.tissue import SPATIAL, Neighborhood, shown_keys, tissue_graph
 
 CONNECTIVITIES = "connectivities"
@@ -54,7 +55,7 @@ def to_anndata(graph: Graph) -> Any:
     """An AnnData of the same nodes: X, obsp["connectivities"], and obs with "label" and "split".
 
     Names are text in an AnnData; ids that are not are kept in obs["id"]. Row i of the
-    connectivities holds what node i attends over. Attributes are given as they are encoded.
+    connectivities holds what node i attends over. Attributes are encoded by an `AttributeEncoder`.
     """
     try:
         import anndata
@@ -77,8 +78,13 @@ def to_anndata(graph: Graph) -> Any:
         for name, mask in graph.splits.items():
             parts[mask] = name
         obs["split"] = pd.Categorical(parts, categories=list(graph.splits))
+    if graph.attributes is not None:
+        encoder = AttributeEncoder().fit(graph.attributes)
+        x = encoder.transform(graph.attributes)
+        graph = graph.with_x(x, encoder.get_feature_names_out(), copy=False)
     features = graph.feature_names or [f"feature {at}" for at in range(graph.n_features)]
-    x = graph.x.copy() if isinstance(graph.x, np.ndarray) else sp.csr_matrix(graph.x, copy=True)
+    x = sp.csr_matrix(graph.x, copy=True) if sp.issparse(graph.x) else np.array(graph.x)
+    x = None if graph.x is None else x
     # Tools for AnnData expect SciPy's matrices, not its arrays.
     ties = sp.csr_matrix(graph.attended, copy=True)
     var = pd.DataFrame(index=pd.Index(list(features), dtype=object))

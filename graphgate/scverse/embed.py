@@ -95,8 +95,8 @@ def transform_anndata(
     check_adata(adata)
     genes = [str(name) for name in gate.feature_names_in_]
     graph = tissue_graph(adata, how, genes)
-    embedding = gate.transform(graph)
-    attention = gate.attend(graph).average
+    encoded = gate.encode(graph)
+    embedding, attention = encoded.embedding, encoded.attention.average
     if denoise and len(genes) != adata.n_vars:
         raise InputError(
             f"denoised values are of the model's {len(genes):,} genes, but the AnnData has "

@@ -12,7 +12,7 @@ import numpy as np
 from graphgate.errors import InputError, InputWarning
 from graphgate.graph.attributes import Column as Attribute
 from graphgate.graph.graph import Graph
-from graphgate.preprocessing.structural import ROLES
+from graphgate.preprocessing.structural import ROLES, structural_attributes
 
 MOST_CATEGORIES = 256  # more are no legend any more, so they are only shown as text
 FEW_NUMBERS = 12  # whole numbers with at most so many different values are categories
@@ -63,15 +63,16 @@ def column(name: str, values: Any, n: int) -> Column:
 def attribute_columns(graph: Graph, most: int) -> Iterator[Column]:
     """What a user said of the nodes, as it was said: numbers not scaled, categories by name.
 
-    Words are many a node and no colour. Of features made of edges alone, roles can be read, but
-    not positions. Of more than `most` columns the first are shown, with a warning.
+    Words are many per node and no color. Of a graph with edges only, structural roles are shown.
+    Of more than `most` columns the first are shown, with a warning.
     """
-    table = graph.attributes
+    table, roles = graph.attributes, graph.attributes is None
     if table is None:
-        return
+        if graph.x is not None:
+            return
+        table = structural_attributes(graph.adjacency, graph.ids)
     shown = [name for name in table.names if table.column(name).kind != "words"]
-    if graph.structural:
-        shown = [name for name in shown if name in ROLES]
+    shown = [name for name in shown if name in ROLES] if roles else shown
     if len(shown) > most:
         warnings.warn(
             f"the page shows the first {most:,} of {len(shown):,} columns of the nodes; let those "

@@ -64,7 +64,7 @@ def from_embedding(
     """The content of a page.
 
     embedding : (N, D).
-    attention : `GATE.attention_` or `GATE.attend(graph)`, or an (N, N) sparse array.
+    attention : `GATE.attention_` or `GATE.encode(graph).attention`, or an (N, N) sparse array.
     points : (N, 2); t-SNE of the embedding by default.
     clusters : N whole numbers; k-means with as many clusters as classes by default.
     columns : name -> N values, more to colour by and to read; one that has the name of an
@@ -165,8 +165,7 @@ def _own_columns(
         yield categories("split", codes, tuple(graph.splits))
     degrees = np.bincount(edges.ravel(), minlength=n).astype(np.float32)
     yield Column("neighbours", "number", degrees)
-    plain = graph.attributes is None and graph.feature_names is not None
-    if plain and graph.n_features <= MOST_FEATURE_COLUMNS:
+    if graph.feature_names is not None and graph.n_features <= MOST_FEATURE_COLUMNS:
         x = sp.csr_array(graph.x).toarray()
         for name, values in zip(graph.feature_names or (), x.T, strict=True):
             yield Column(f"feature {name}", "number", values.astype(np.float32))

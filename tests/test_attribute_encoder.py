@@ -1,4 +1,4 @@
-"""Encodings against scikit-learn and pandas, and what they refuse."""
+"""The attribute encoder against scikit-learn and pandas, and what it refuses."""
 
 import json
 import warnings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 from test_attributes import VALUES
 
-from graphgate import Attributes, Encoding, InputError, InputWarning
+from graphgate import AttributeEncoder, Attributes, InputError, InputWarning
 
 
 def table(**columns) -> Attributes:
@@ -24,10 +24,10 @@ def dense(x) -> np.ndarray:
 
 
 def encoded(attributes: Attributes, **options) -> pd.DataFrame:
-    encoding = Encoding.learn(attributes, **options)
-    x = encoding.apply(attributes)
+    encoder = AttributeEncoder(**options).fit(attributes)
+    x = encoder.transform(attributes)
     assert x.dtype == np.float32
-    return pd.DataFrame(dense(x), columns=encoding.feature_names)
+    return pd.DataFrame(dense(x), columns=encoder.get_feature_names_out())
 
 
 def test_numbers_are_scaled_as_scikit_learn_does():
@@ -93,17 +93,17 @@ def test_it_is_the_same_by_blocks_and_after_a_round_trip(data):
         lists, kinds={f"c{at}": kind for at, kind in enumerate(kinds)}
     )
     try:
-        encoding = Encoding.learn(attributes, scale=data.draw(st.booleans()))
-        x = encoding.apply(attributes)
+        encoder = AttributeEncoder(scale=data.draw(st.booleans())).fit(attributes)
+        x = encoder.transform(attributes)
     except InputError:  # no value at all, names that clash, or too large for float32
         reject()
-    again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict(), allow_nan=False)))
-    assert again == encoding
-    assert again.feature_names == encoding.feature_names
-    np.testing.assert_array_equal(dense(again.apply(attributes)), dense(x))
+    again = AttributeEncoder.from_dict(json.loads(json.dumps(encoder.to_dict(), allow_nan=False)))
+    assert again.to_dict() == encoder.to_dict()
+    assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(dense(again.transform(attributes)), dense(x))
     assert not sp.issparse(x) or x.nnz / dense(x).size < 0.2
     assert np.isfinite(dense(x)).all()
-    rows = [dense(encoding.apply(attributes.take(np.array([row])))) for row in range(n)]
+    rows = [dense(encoder.transform(attributes.take(np.array([row])))) for row in range(n)]
     np.testing.assert_array_equal(np.concatenate(rows), dense(x))
 
 
@@ -116,8 +116,8 @@ def test_blocks_join_without_a_seam(scale, monkeypatch):
     columns["k"] = rng.choice(["a", "b", None], 100)
     columns["w"] = [[f"w{w}" for w in rng.integers(0, 40, 5)] for _ in range(100)]
     attributes = Attributes.from_columns(columns)
-    encoding = Encoding.learn(attributes, scale=scale)
-    whole = encoding.apply(attributes)
+    encoder = AttributeEncoder(scale=scale).fit(attributes)
+    whole = encoder.transform(attributes)
     for sizes in (
         {"_ROWS": 7, "_WIDTH": 3, "SPARSE_BELOW": 0},
         {"_ENTRIES": 60, "SPARSE_BELOW": 2},
@@ -125,7 +125,7 @@ def test_blocks_join_without_a_seam(scale, monkeypatch):
         with monkeypatch.context() as patched:
             for name, value in sizes.items():
                 patched.setattr(f"graphgate.preprocessing.attribute_encoder.{name}", value)
-            found = encoding.apply(attributes)
+            found = encoder.transform(attributes)
         assert sp.issparse(found) == ("_ENTRIES" in sizes)
         np.testing.assert_array_equal(dense(found), dense(whole))
         if sp.issparse(found):
@@ -135,9 +135,9 @@ def test_blocks_join_without_a_seam(scale, monkeypatch):
 
 def test_sparse_where_few_values_are_not_zero():
     values = [f"v{at % 10}" for at in range(40)]
-    assert sp.issparse(Encoding.learn(table(a=values)).apply(table(a=values)))
+    assert sp.issparse(AttributeEncoder().fit(table(a=values)).transform(table(a=values)))
     few = [f"v{at % 4}" for at in range(40)]
-    assert isinstance(Encoding.learn(table(a=few)).apply(table(a=few)), np.ndarray)
+    assert isinstance(AttributeEncoder().fit(table(a=few)).transform(table(a=few)), np.ndarray)
 
 
 # --- applied to other nodes ----------------------------------------------------------------------
@@ -146,24 +146,24 @@ LEARNED = table(n=[1, 3], b=[True, False], k=["x", "y"], w=[["p"], ["q"]])
 
 
 def test_other_nodes_get_the_learned_numbers():
-    encoding = Encoding.learn(LEARNED)
+    encoder = AttributeEncoder().fit(LEARNED)
     new = table(w=[["q", "r", "q"], []], k=["y", None], n=[5, None], b=[None, True])
-    x = dense(encoding.apply(new))
-    assert encoding.feature_names == ("n", "b", "k=x", "k=y", "w=p", "w=q")
+    x = dense(encoder.transform(new))
+    assert encoder.get_feature_names_out().tolist() == ["n", "b", "k=x", "k=y", "w=p", "w=q"]
     assert x.tolist() == [[3, 0, 0, 1, 0, 2], [0, 1, 0, 0, 0, 0]]
 
 
 def test_unknown_categories_are_counted():
     new = table(n=[1] * 4, b=[True] * 4, k=["z", "x", "z", "a"], w=[[]] * 4)
     with pytest.warns(InputWarning, match=r"3 node\(s\) have values in the column 'k'.*'a', 'z'"):
-        x = dense(Encoding.learn(LEARNED).apply(new))
+        x = dense(AttributeEncoder().fit(LEARNED).transform(new))
     assert x[:, 2:4].tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]
 
 
 def test_additional_columns_are_ignored_with_a_warning():
     new = table(n=[1], b=[True], k=["x"], w=[["p"]], more=[1], most=["a"])
-    with pytest.warns(InputWarning, match=r"2 column\(s\) .* are ignored: more, most"):
-        x = Encoding.learn(LEARNED).apply(new)
+    with pytest.warns(InputWarning, match=r"2 unknown column\(s\) are ignored: more, most"):
+        x = AttributeEncoder().fit(LEARNED).transform(new)
     assert x.shape == (1, 6)
 
 
@@ -171,49 +171,53 @@ def test_a_column_without_a_value_is_of_any_kind():
     new = table(n=[None], b=[None], k=[None], w=[None])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert dense(Encoding.learn(LEARNED).apply(new)).tolist() == [[0, 0, 0, 0, 0, 0]]
+        assert dense(AttributeEncoder().fit(LEARNED).transform(new)).tolist() == [
+            [0, 0, 0, 0, 0, 0]
+        ]
 
 
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
         ({"n": [1], "b": [True], "k": ["x"]}, r"lack the column 'w' \(words\).*there are n, b, k"),
-        ({"n": ["x"], "b": [True], "k": ["x"], "w": [[]]}, "'n' was learned as number, but is cat"),
-        ({"n": [1], "b": [True], "k": [1], "w": [[]]}, "'k' was learned as category, but is numb"),
-        ({"n": [1e300], "b": [True], "k": ["x"], "w": [[]]}, "'n' holds 1e[+]300 in row 0, which"),
+        ({"n": ["x"], "b": [True], "k": ["x"], "w": [[]]}, "'n' was number in fit, but is cat"),
+        ({"n": [1], "b": [True], "k": [1], "w": [[]]}, "'k' was category in fit, but is numb"),
+        (
+            {"n": [1e300], "b": [True], "k": ["x"], "w": [[]]},
+            "'n' has the value 1e[+]300 in row 0, which",
+        ),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(columns, words):
     with pytest.raises(InputError, match=words):
-        Encoding.learn(LEARNED).apply(Attributes.from_columns(columns))
+        AttributeEncoder().fit(LEARNED).transform(Attributes.from_columns(columns))
 
 
 def test_too_many_categories_are_refused_with_the_ways_out():
     for values, told in [
-        ([str(at) for at in range(1001)] * 3, "1,001 different values in 3,003 rows"),
-        ([str(at) for at in range(21)], "21 different values in 21 rows"),
+        ([str(at) for at in range(1001)] * 3, "1,001 distinct values in 3,003 rows"),
+        ([str(at) for at in range(21)], "21 distinct values in 21 rows"),
     ]:
-        with pytest.raises(InputError, match=f"{told}, too many .*leave it out, or .* words"):
-            Encoding.learn(table(a=values))
-        assert Encoding.learn(table(a=values), check=False).rules
-    Encoding.learn(table(a=[str(at) for at in range(20)]))
-    Encoding.learn(table(a=[str(at) for at in range(1000)] * 2))
+        with pytest.raises(InputError, match=f"{told}, too many .*drop it, or .* words"):
+            AttributeEncoder().fit(table(a=values))
+    AttributeEncoder().fit(table(a=[str(at) for at in range(20)]))
+    AttributeEncoder().fit(table(a=[str(at) for at in range(1000)] * 2))
 
 
 def test_features_need_names_of_their_own():
     with pytest.raises(InputError, match="two features would be named 'a=b'"):
-        Encoding.learn(Attributes.from_columns({"a": ["b"], "a=b": [1]}))
+        AttributeEncoder().fit(Attributes.from_columns({"a": ["b"], "a=b": [1]}))
     with pytest.raises(InputError, match="two features would be named 'a=1'"):
-        Encoding.learn(table(a=[1, "1"]))
+        AttributeEncoder().fit(table(a=[1, "1"]))
     with pytest.raises(InputError, match="no column holds a value"):
-        Encoding.learn(Attributes.from_columns({"a": [None]}, kinds={"a": "category"}))
+        AttributeEncoder().fit(Attributes.from_columns({"a": [None]}, kinds={"a": "category"}))
 
 
 # --- from a file ---------------------------------------------------------------------------------
 
 
 def changed(column: int, **fields) -> dict:
-    content = json.loads(json.dumps(Encoding.learn(LEARNED).to_dict()))
+    content = json.loads(json.dumps(AttributeEncoder().fit(LEARNED).to_dict()))
     content["columns"][column] |= fields
     return content
 
@@ -223,19 +227,19 @@ def changed(column: int, **fields) -> dict:
     [
         (None, "not a table of fields"),
         ({"scale": True}, "lacks 'columns'"),
-        ({"scale": 1, "columns": []}, "'scale' in its encoding has the wrong type"),
+        ({"scale": 1, "columns": []}, "'scale' in its encoder has the wrong type"),
         ({"scale": True, "columns": []}, "give no features"),
         ({"scale": True, "columns": [3]}, "a column of kind None"),
         ({"scale": True, "columns": [{"kind": ["number"]}]}, r"a column of kind \['number'\]"),
         (changed(0, kind="date"), "a column of kind 'date'"),
         (changed(0, kind="words"), "lacks 'words'"),
-        (changed(0, name=3), "'name' in its encoding has the wrong type"),
-        (changed(0, name="k"), "has a column twice"),
-        (changed(0, center="0"), "'center' in its encoding has the wrong type"),
-        (changed(0, divisor=0), "'n' is scaled must be finite"),
-        (changed(0, divisor=-1.0), "'n' is scaled must be finite"),
+        (changed(0, name=3), "'name' in its encoder has the wrong type"),
+        (changed(0, name="k"), "has the same column twice"),
+        (changed(0, center="0"), "'center' in its encoder has the wrong type"),
+        (changed(0, divisor=0), "divisor of 'n' must be finite"),
+        (changed(0, divisor=-1.0), "divisor of 'n' must be finite"),
         (changed(0, fill=10**400), "int too large"),
-        (changed(0, missing=0), "'missing' in its encoding has the wrong type"),
+        (changed(0, missing=0), "'missing' in its encoder has the wrong type"),
         (changed(0, power=2), "unknown field 'power'"),
         (changed(2, values=["x", "x"]), "categories of 'k' must be distinct"),
         (changed(2, values=["x", ["y"]]), "categories of 'k' must be distinct"),
@@ -245,7 +249,7 @@ def changed(column: int, **fields) -> dict:
     ],
     ids=str,
 )
-def test_what_is_no_encoding_is_refused(content, words):
+def test_what_is_no_encoder_is_refused(content, words):
     with pytest.raises(InputError, match=f"^m is no model: .*{words}") as caught:
-        Encoding.from_dict(content, "m is no model")
+        AttributeEncoder.from_dict(content, "m is no model")
     assert "\n" not in str(caught.value)

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphgate import GATE, Attributes, Encoding, Graph, InputWarning, load_dataset
+from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputWarning, load_dataset
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators.presets import PRESETS
 
@@ -295,7 +295,7 @@ def test_named_features_are_found_in_any_order():
     turned = Graph(graph.x[:, [2, 0, 1]], graph.adjacency, feature_names=list("cab"))
     assert gate.transform(turned).tobytes() == gate.embedding_.tobytes()
     more = Graph(sp.hstack([graph.x] * 2).tocsr(), graph.adjacency, feature_names=list("abcdef"))
-    with pytest.warns(InputWarning, match=r"3 feature\(s\) .* are ignored: d, e, f"):
+    with pytest.warns(InputWarning, match=r"3 unknown feature\(s\) are ignored: d, e, f"):
         found = gate.transform(more)
     assert found.tobytes() == gate.embedding_.tobytes()
 
@@ -311,22 +311,22 @@ def with_attributes(n: int = 20, seed: int = 0, **columns) -> Graph:
         "words": [[f"w{w}" for w in rng.integers(0, 9, 3)] for _ in range(n)],
     }
     attributes = Attributes.from_columns(table | columns)
-    return Graph.from_edges(attributes, [(u, (u + 1) % n) for u in range(n)])
+    return Graph.from_edges(None, [(u, (u + 1) % n) for u in range(n)], attributes=attributes)
 
 
 def test_attributes_are_encoded_by_what_the_fitted_nodes_teach():
     graph = with_attributes(kind=["a", "b", "c", "only here"] * 5)
     seen = graph.without([at for at in range(20) if at % 4 == 3])
     gate = small().fit(seen)
-    assert gate.encoding_ == Encoding.learn(seen.attributes)
-    assert gate.encoding_ != graph.encoding
+    assert gate.encoder_.to_dict() == AttributeEncoder().fit(seen.attributes).to_dict()
+    assert gate.encoder_.to_dict() != AttributeEncoder().fit(graph.attributes).to_dict()
     assert "kind=only here" not in gate.feature_names_in_
-    plain = Graph(gate.encoding_.apply(seen.attributes), seen.adjacency)
+    plain = Graph(gate.encoder_.transform(seen.attributes), seen.adjacency)
     assert small().fit(plain).embedding_.tobytes() == gate.embedding_.tobytes()
     with pytest.warns(InputWarning, match="5 node"):
         everyone = gate.transform(graph)
     with pytest.warns(InputWarning, match="5 node"):
-        x = gate.encoding_.apply(graph.attributes)
+        x = gate.encoder_.transform(graph.attributes)
     same = small().fit(plain).transform(Graph(x, graph.adjacency))
     assert everyone.tobytes() == same.tobytes()
 
@@ -336,15 +336,16 @@ def test_every_way_to_use_a_model_encodes(tmp_path):
     gate = small().fit(graph)
     gate.save(tmp_path / "m.safetensors")
     loaded = GATE.load(tmp_path / "m.safetensors")
-    assert loaded.encoding_ == gate.encoding_
-    x = gate.encoding_.apply(other.attributes)
-    named = Graph(x, other.adjacency, feature_names=gate.encoding_.feature_names)
+    assert loaded.encoder_.to_dict() == gate.encoder_.to_dict()
+    x = gate.encoder_.transform(other.attributes)
+    named = Graph(x, other.adjacency, feature_names=gate.encoder_.get_feature_names_out())
     for model in (gate, loaded):
         for same in (other, named):
             assert model.transform(same).tobytes() == gate.transform(other).tobytes()
             assert model.reconstruct(same).tobytes() == gate.reconstruct(other).tobytes()
-            attention = model.attend(same).average.toarray()
-            assert attention.tobytes() == gate.attend(other).average.toarray().tobytes()
+            attention = model.encode(same).attention.average.toarray()
+            expected = gate.encode(other).attention.average.toarray()
+            assert attention.tobytes() == expected.tobytes()
     few = gate.transform(other, nodes=[3, 1])
     np.testing.assert_allclose(few, gate.transform(other)[[3, 1]], rtol=1e-5, atol=1e-6)
 
@@ -357,23 +358,26 @@ def test_attributes_with_an_adjacency_are_a_graph():
     assert again.tobytes() == gate.embedding_.tobytes()
 
 
-def test_attributes_and_plain_features_are_not_confused():
+def test_features_attributes_and_edges_are_not_confused():
     graph = with_attributes()
-    plain = small().fit(Graph(graph.x, graph.adjacency))
-    with pytest.raises(InputError, match=r"trained on plain features, .* its 13 features as an ar"):
-        plain.transform(graph)
-    gate = small().fit(graph)
-    edges_alone = Graph(None, graph.adjacency)
-    with pytest.raises(InputError, match="only edges; give its nodes' attributes too: size, kind"):
-        gate.transform(edges_alone)
-    with pytest.raises(InputError, match="trained on edges alone, but this graph's nodes have"):
-        small().fit(edges_alone).transform(graph)
-    for features in (np.eye(3), np.eye(13)):
-        for plain in (features, Graph(features)):
-            with pytest.raises(InputError, match=r"plain features; give attributes.*: size, kind"):
-                gate.transform(plain)
+    x = AttributeEncoder().fit(graph.attributes).transform(graph.attributes)
+    features, edges = Graph(x, graph.adjacency), Graph(adjacency=graph.adjacency)
+    by_features, by_attributes, by_edges = (small().fit(each) for each in (features, graph, edges))
+    for gate, other, words in [
+        (by_features, graph, "fitted on features, but .* attributes; give its 13 features as x"),
+        (by_features, edges, "fitted on features, but .* only edges; give its 13 features as x"),
+        (by_attributes, edges, "on attributes, but .* only edges; give the attributes size, kind"),
+        (by_attributes, features, "on attributes, but .* without names; give the attributes size"),
+        (by_edges, graph, "fitted on edges only, but the graph has attributes; give the edges wi"),
+        (by_edges, features, "on edges only, but the graph has features without names; give the"),
+    ]:
+        with pytest.raises(InputError, match=words) as caught:
+            gate.transform(other)
+        assert caught.value.about == "nodes"
+    with pytest.raises(InputError, match=r"without names; give the attributes size"):
+        by_attributes.transform(x, adjacency=graph.adjacency)
     # A model fitted again forgets what it knew.
-    assert gate.fit(graph.x).encoding_ is None
+    assert by_attributes.fit(x).encoder_ is None
 
 
 def test_a_graph_without_attributes_is_embedded():
@@ -382,7 +386,7 @@ def test_a_graph_without_attributes_is_embedded():
     side = np.arange(40) % 2
     chance = np.where(side[:, None] == side, 0.5, 0.0)
     chance[0, 1] = 1
-    graph = Graph(None, np.triu(rng.random((40, 40)) < chance, 1).astype(float))
+    graph = Graph(adjacency=np.triu(rng.random((40, 40)) < chance, 1).astype(float))
     seen = graph.without([2, 3])
     gate = GATE((16, 8), epochs=300, learning_rate=0.01, random_state=0).fit(seen)
     z = gate.transform(graph)

@@ -3,6 +3,7 @@
 import json
 import os
 import tracemalloc
+from dataclasses import asdict
 from itertools import product
 
 import numpy as np
@@ -17,7 +18,8 @@ from safetensors.torch import load_file, save_file
 from sklearn.exceptions import NotFittedError
 from test_attributes import VALUES
 
-from graphgate import GATE, Attributes, Encoding, Graph, InputError
+from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError
+from graphgate.estimators.base import GraphKind
 from graphgate.estimators.persistence import SavedModel, load_model, save_model
 from graphgate.io import files
 from graphgate.nn.autoencoder import Architecture, GATEModel
@@ -31,6 +33,9 @@ TRAINING = {
     "learning_rate": 0.01,
     "random_state": 3,
 }
+
+
+FEATURES = GraphKind("features", directed=False, weighted=False, has_edges=True)
 
 
 def fitted(graph=None, dims=(3, 2), **settings) -> GATE:
@@ -75,7 +80,9 @@ def test_a_loaded_model_gives_the_same_bytes(path, tied, shared, attention, acti
     assert same_bytes(loaded.transform(graph), gate.embedding_)
     assert same_bytes(loaded.transform(unseen), gate.transform(unseen))
     assert same_bytes(loaded.reconstruct(graph), gate.reconstruct(graph))
-    assert same_bytes(loaded.attend(graph).average.toarray(), gate.attention_.average.toarray())
+    assert same_bytes(
+        loaded.encode(graph).attention.average.toarray(), gate.attention_.average.toarray()
+    )
 
 
 @pytest.mark.parametrize("dims", [(1,), (4, 1, 3)])
@@ -86,7 +93,7 @@ def test_kinds_of_graphs_and_depths(path, dims, directed, weighted):
     gate = fitted(graph, dims)
     gate.save(path)
     loaded = GATE.load(path)
-    assert (loaded.directed_, loaded.weighted_) == (directed, weighted)
+    assert loaded.fitted_on_ == GraphKind("features", directed, weighted, has_edges=True)
     assert same_bytes(loaded.transform(graph), gate.embedding_)
 
 
@@ -160,13 +167,13 @@ def test_an_encoding_comes_back_with_its_model(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("encoded", numbered=True) / "model.safetensors"
     n = data.draw(st.integers(1, 5))
     try:
-        graph = Graph(attributes_of(data, n))
+        graph = Graph(attributes=attributes_of(data, n))
+        gate = fitted(graph, (2,), epochs=1)
     except InputError:  # features whose names clash
         reject()
-    gate = fitted(graph, (2,), epochs=1)
     gate.save(path)
     loaded = GATE.load(path)
-    assert loaded.encoding_ == gate.encoding_
+    assert loaded.encoder_.to_dict() == gate.encoder_.to_dict()
     assert same_bytes(loaded.transform(graph), gate.embedding_)
     GATE.load(path).save(path.with_name("again"))
     assert path.with_name("again").read_bytes() == path.read_bytes()
@@ -219,7 +226,7 @@ def rewrite(path, tensors=None, drop=(), **fields):
 @pytest.fixture
 def good(path):
     """The file of a good model."""
-    save_model(path, SavedModel(a_model(), ("a", "b", "c", "d"), False, False, TRAINING))
+    save_model(path, SavedModel(a_model(), ("a", "b", "c", "d"), FEATURES, TRAINING))
     return path
 
 
@@ -246,8 +253,8 @@ def test_a_model_is_no_checkpoint(path):
 @pytest.mark.parametrize(
     "field",
     [
-        *("architecture", "dtype", "feature_names", "encoding", "directed", "weighted"),
-        *("training", "versions"),
+        *("architecture", "dtype", "feature_names", "encoder", "fitted_on", "training"),
+        "versions",
     ],
 )
 def test_a_header_without_a_field(good, field):
@@ -260,9 +267,8 @@ def test_a_header_without_a_field(good, field):
         ("architecture", []),
         ("dtype", None),
         ("feature_names", "abcd"),
-        ("encoding", []),
-        ("directed", 0),
-        ("weighted", None),
+        ("encoder", []),
+        ("fitted_on", None),
         ("training", "fast"),
         ("versions", []),
     ],
@@ -308,7 +314,7 @@ def test_another_architecture(good, changes, words):
 
 def test_a_layer_of_size_true(path):
     model = a_model(dims=(1,))
-    save_model(path, SavedModel(model, None, False, False, TRAINING))
+    save_model(path, SavedModel(model, None, FEATURES, TRAINING))
     refusal(rewrite(path, architecture=header_of(path)["architecture"] | {"dims": [True]}))
 
 
@@ -347,16 +353,33 @@ def test_feature_names_that_do_not_fit(good, names):
     )
 
 
-def test_an_encoding_that_does_not_fit(good):
-    encoding = Encoding.learn(Attributes.from_columns({name: [1, 2] for name in "abcd"}))
-    assert GATE.load(rewrite(good, encoding=encoding.to_dict())).encoding_ == encoding
-    others = Encoding.learn(Attributes.from_columns({name: [1, 2] for name in "abcx"}))
-    words = "its feature names are not those of its encoding"
-    assert words in refusal(rewrite(good, encoding=others.to_dict()))
-    assert words in refusal(rewrite(good, encoding=encoding.to_dict(), feature_names=None))
+def test_an_encoder_that_does_not_fit(good):
+    encoder = AttributeEncoder().fit(Attributes.from_columns({name: [1, 2] for name in "abcd"}))
+    kind = asdict(FEATURES) | {"content": "attributes"}
+    changes = {"encoder": encoder.to_dict(), "fitted_on": kind}
+    assert GATE.load(rewrite(good, **changes)).encoder_.to_dict() == encoder.to_dict()
+    others = AttributeEncoder().fit(Attributes.from_columns({name: [1, 2] for name in "abcx"}))
+    words = "its feature names are not those of its encoder"
+    assert words in refusal(rewrite(good, **changes | {"encoder": others.to_dict()}))
+    assert words in refusal(rewrite(good, **changes, feature_names=None))
     assert "has a column of kind 'x'" in refusal(
-        rewrite(good, encoding={"scale": True, "columns": [{"kind": "x"}]})
+        rewrite(good, encoder={"scale": True, "columns": [{"kind": "x"}]})
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"content": "words"}, "it has no encoder for 'words'"),
+        ({"content": "edges"}, "it has no encoder for 'edges'"),
+        ({"directed": 0}, "'directed' in its fitted_on has the wrong type"),
+        ({"has_edges": None}, "'has_edges' in its fitted_on has the wrong type"),
+        ({"kind": "new"}, "its fitted_on has an unknown field 'kind'"),
+    ],
+    ids=str,
+)
+def test_another_kind_of_graph(good, changes, words):
+    assert words in refusal(rewrite(good, fitted_on=asdict(FEATURES) | changes))
 
 
 @pytest.mark.parametrize("drop", ["encoder_weight.0", "encoder_center.1", "encoder_neighbor.0"])
@@ -424,7 +447,7 @@ def test_truncated_at_many_lengths(path):
 def test_altered_bytes_are_refused_or_harmless(tmp_path_factory, data):
     """Any byte may be another: then it is an InputError, or still a model (of other numbers)."""
     path = tmp_path_factory.mktemp("altered", numbered=True) / "model.safetensors"
-    save_model(path, SavedModel(a_model(), None, False, False, TRAINING))
+    save_model(path, SavedModel(a_model(), None, FEATURES, TRAINING))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

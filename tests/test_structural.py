@@ -30,7 +30,7 @@ def test_roles_are_those_of_networkx(graph):
     clustering, cores = nx.clustering(known), nx.core_number(known)
     for name, expected in {
         "log degree": degrees,
-        "mean log degree of neighbours": means,
+        "mean log degree of neighbors": means,
         "clustering": [clustering[node] for node in nodes],
         "core number": [cores[node] for node in nodes],
     }.items():
