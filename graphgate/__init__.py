@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
-    from graphgate.io.frames import to_tables
-    from graphgate.io.graph_tables import from_tables, read_graph
-    from graphgate.io.graph_writer import write_graph
+    from graphgate.io.graph_files import read_graph
+    from graphgate.io.graph_tables import from_tables
+    from graphgate.io.graph_writer import to_tables, write_graph
     from graphgate.io.networkx import from_networkx, to_networkx
     from graphgate.io.pyg import from_pyg, to_pyg
+    from graphgate.io.reading_options import ReadingOptions
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.conversion import graph_from_anndata, to_anndata
     from graphgate.scverse.domains import cluster_domains
@@ -60,6 +61,7 @@ _HOMES = {
     "History": "training.history",
     "InputError": "errors",
     "InputWarning": "errors",
+    "ReadingOptions": "io.reading_options",
     "TrainingWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
@@ -74,13 +76,13 @@ _HOMES = {
     "graph_from_anndata": "scverse.conversion",
     "load_dataset": "datasets.citation",
     "read_embedding": "io.embeddings",
-    "read_graph": "io.graph_tables",
+    "read_graph": "io.graph_files",
     "reproduce": "experiments.reproduce",
     "similar": "tasks.neighbors",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
-    "to_tables": "io.frames",
+    "to_tables": "io.graph_writer",
     "transform_anndata": "scverse.embed",
     "write_embedding": "io.embeddings",
     "write_graph": "io.graph_writer",
@@ -97,6 +99,7 @@ __all__ = [
     "History",
     "InputError",
     "InputWarning",
+    "ReadingOptions",
     "TrainingWarning",
     "classify",
     "cluster",

@@ -93,9 +93,9 @@ def test_the_order_test_sees_imports_within_functions(tmp_path):
     file.write_text(
         "import graphgate.nn.pattern\n"
         "from graphgate import errors, tasks\n"
-        "def f():\n    from graphgate.io.graph_tables import read_graph\n"
+        "def f():\n    from graphgate.io.graph_files import read_graph\n"
     )
-    assert imported(file) == {"nn.pattern", "errors", "tasks", "io.graph_tables.read_graph"}
+    assert imported(file) == {"nn.pattern", "errors", "tasks", "io.graph_files.read_graph"}
 
 
 def test_no_module_is_a_drawer_for_everything():

@@ -225,7 +225,7 @@ def changed(column: int, **fields) -> dict:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "not a table of fields"),
+        (None, "not a JSON object"),
         ({"scale": True}, "lacks 'columns'"),
         ({"scale": 1, "columns": []}, "'scale' in its encoder has the wrong type"),
         ({"scale": True, "columns": []}, "give no features"),

@@ -298,8 +298,8 @@ def transform_options(model: str = "m.safetensors") -> list[str]:
 def test_a_model_that_is_none(refused, model):
     Path("other.csv").write_text("id\n1\n")
     assert "other.csv is not a graphgate model file" in refused(*transform_options("other.csv"))
-    assert "there is no file none.safetensors" in refused(*transform_options("none.safetensors"))
-    assert "there is no file ." in refused(*transform_options("."))
+    assert "none.safetensors does not exist" in refused(*transform_options("none.safetensors"))
+    assert ". does not exist or is a folder" in refused(*transform_options("."))
     raw = Path(model).read_bytes()
     Path(model).write_bytes(raw[: len(raw) // 2])
     assert "is not a graphgate model file, or it is damaged" in refused(*transform_options())

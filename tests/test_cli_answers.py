@@ -14,7 +14,7 @@ from graphgate.estimators import estimate as verdict
 from graphgate.estimators import seconds
 from graphgate.estimators.gate import GATE
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.graph_tables import read_graph
+from graphgate.io.graph_files import read_graph
 from graphgate.tasks.links import link_quality, split_links
 
 RNG = np.random.default_rng(0)

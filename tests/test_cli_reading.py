@@ -73,7 +73,7 @@ def test_a_table_with_a_column_that_is_no_category_is_refused(run):
     code, _, err = run("embed", "ties.csv.gz", "--nodes", "people.csv", *COLUMNS, "--out", "z.csv")
     assert code == 0, err  # twelve values are few
     PEOPLE.loc[PEOPLE.index.repeat(3)].assign(
-        who=[f"q{at}" for at in range(36)], passport=[f"Y{at}" for at in range(36)]
+        who=[*PEOPLE.who, *(f"q{at}" for at in range(24))], passport=[f"Y{at}" for at in range(36)]
     ).to_csv("many.csv", index=False)
     code, _, err = run("embed", "ties.csv.gz", "--nodes", "many.csv", *COLUMNS, "--out", "y.csv")
     assert code == 2
@@ -221,7 +221,7 @@ def test_a_reconstruction_of_other_nodes_is_named_by_the_features_of_the_model(r
 
 def test_what_no_file_can_hold_is_refused_before_training(run, monkeypatch):
     monkeypatch.setattr(GATE, "fit", lambda *_: pytest.fail("trained in vain"))
-    PEOPLE.assign(who=PEOPLE.who + " Smith", node_id=1.0).to_csv("spaced.csv", index=False)
+    PEOPLE.assign(who=[*PEOPLE.who[:-1], "p 11"], node_id=1.0).to_csv("spaced.csv", index=False)
     for out, words in [
         (["--out", "z.txt"], "white space"),
         (["--out", "z.csv", "--reconstruction", "r.csv"], "a feature is named 'node_id'"),

@@ -171,7 +171,7 @@ def test_an_interrupted_run_can_be_had_again(run, folder):
 def test_a_folder_is_never_written_over(run, made):
     code, _, err = run("embed", "edges.csv", "--nodes", "nodes.csv", "--run", "r", *SETTINGS)
     assert code == 2
-    assert err == "graphgate: r is there already; name a new folder, or remove it first\n"
+    assert err == "graphgate: r already exists; choose a new folder, or remove it first\n"
 
 
 def test_a_failure_leaves_nothing(run, monkeypatch, folder):
@@ -189,9 +189,9 @@ def test_a_failure_leaves_nothing(run, monkeypatch, folder):
     ("change", "words"),
     [
         (lambda told: "no json", "it is no JSON"),
-        (lambda told: json.dumps([1]), "is not a table of fields"),
+        (lambda told: json.dumps([1]), "is not a JSON object"),
         (lambda told: json.dumps({**told, "threads": "two"}), "has the wrong type"),
-        (lambda told: json.dumps({**told, "inputs": {"edges": "x"}}), "is not a table of fields"),
+        (lambda told: json.dumps({**told, "inputs": {"edges": "x"}}), "is not a JSON object"),
         (lambda told: json.dumps({**told, "settings": {}}), "not those of GATE"),
         (
             lambda told: json.dumps({**told, "settings": told["settings"] | {"speed": 9}}),

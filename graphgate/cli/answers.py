@@ -66,13 +66,14 @@ def similar(
     import numpy as np
     import pyarrow as pa
 
-    from graphgate.io.table_writer import column, write_table
+    from graphgate.io.table_files import write_table
+    from graphgate.io.tables import id_array
 
     n, k = found.neighbors.shape
     columns = {
-        "node_id": column(np.repeat(found.ids, k), "node id"),
+        "node_id": id_array(np.repeat(found.ids, k)),
         "rank": pa.array(np.tile(np.arange(1, k + 1), n)),
-        "similar_id": column(found.neighbors.ravel(), "node id"),
+        "similar_id": id_array(found.neighbors.ravel()),
         "cosine": pa.array(found.cosines.ravel()),
     }
     write_table(out, pa.table(columns))
@@ -126,9 +127,10 @@ def cluster(
     if out is not None:
         import pyarrow as pa
 
-        from graphgate.io.table_writer import column, write_table
+        from graphgate.io.table_files import write_table
+        from graphgate.io.tables import id_array
 
-        ids = column(given.ids, "node id")
+        ids = id_array(given.ids)
         write_table(out, pa.table({"node_id": ids, "cluster": pa.array(found.clusters + 1)}))
         typer.echo(f"wrote the clusters of {len(given.ids):,} nodes to {out}")
     content = {"method": method, "seed": seed, "sizes": found.sizes.tolist()}
@@ -179,11 +181,12 @@ def classify(
     if out is not None:
         import pyarrow as pa
 
-        from graphgate.io.table_writer import column, label_column, write_table
+        from graphgate.io.table_files import write_table
+        from graphgate.io.tables import id_array, value_array
 
         columns: dict[str, Any] = {
-            "node_id": column(found.ids, "node id"),
-            "label": label_column(found.predictions),
+            "node_id": id_array(found.ids),
+            "label": value_array(found.predictions, "label"),
         }
         for at, name in enumerate(classes):
             columns[f"probability_{name}"] = pa.array(found.probabilities[:, at])
@@ -252,8 +255,8 @@ def links(
 
 def _check_places(table: Path | None, json: Path | None, *inputs: Path | None) -> None:
     """Before any work: the outputs can be written, and are no inputs."""
-    from graphgate.io.places import check_output_path
-    from graphgate.io.table_writer import TABLE_ENDINGS
+    from graphgate.io.files import check_output_path
+    from graphgate.io.table_files import TABLE_ENDINGS
 
     if table is not None:
         check_output_path(table, TABLE_ENDINGS)

@@ -234,9 +234,9 @@ class _Places:
     def check(self, *inputs: Path | None, checkpoint: Path | None = None) -> None:
         """Before any work: every place can be written to, and none is another or an input."""
         from graphgate.io.embeddings import EMBEDDING_ENDINGS
-        from graphgate.io.places import check_new_folder, check_output_path
+        from graphgate.io.files import check_new_folder, check_output_path
         from graphgate.io.reconstruction import RECONSTRUCTION_ENDINGS
-        from graphgate.io.table_writer import TABLE_ENDINGS
+        from graphgate.io.table_files import TABLE_ENDINGS
 
         for path, endings in (
             (self.out, EMBEDDING_ENDINGS),
@@ -287,7 +287,7 @@ class _Places:
         if self.attention is not None:
             from graphgate.io.attention import write_attention
 
-            write_attention(self.attention, graph.ids, attention)
+            write_attention(self.attention, graph.ids, attention.encoder, attention.decoder)
             typer.echo(f"wrote the attention to {self.attention}")
         if self.reconstruction is not None:
             from graphgate.io.reconstruction import write_reconstruction

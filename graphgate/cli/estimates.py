@@ -47,7 +47,7 @@ def estimate(
     if edges is not None and any(count is not None for count in counts):
         raise typer.BadParameter("give either a graph or its size, not both")
     if json is not None:
-        from graphgate.io.places import check_output_path
+        from graphgate.io.files import check_output_path
 
         check_output_path(json, (".json",))
     sizes = layer_sizes(dims)

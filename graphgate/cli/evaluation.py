@@ -47,7 +47,7 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Train several times, classify the nodes, and put the paper's value beside ours."""
-    from graphgate.io.places import check_output_path
+    from graphgate.io.files import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))
@@ -121,7 +121,7 @@ def reproduce(
     time, and the same command goes on where it was. With --report the table of what is kept is
     printed, and written to RESULTS/tables as Markdown, LaTeX and JSON.
     """
-    from graphgate.io.places import check_output_path
+    from graphgate.io.files import check_output_path
 
     if json is not None:
         check_output_path(json, (".json",))

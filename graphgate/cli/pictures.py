@@ -92,7 +92,7 @@ def explore(
     if out is None and not serve:
         raise InputError("say where the page goes: --out page.html, or --serve, or both")
     if out is not None:
-        from graphgate.io.places import check_output_path
+        from graphgate.io.files import check_output_path
 
         check_output_path(out, (".html",))
     from graphgate.io.files import write_bytes

@@ -66,7 +66,7 @@ class Reading:
 
     def read(self, edges: Path, nodes: Path | None, gate: GATE | None = None) -> Graph:
         """The graph; for a trained `gate`, with columns of the kinds that it has learned from."""
-        from graphgate.io.graph_tables import read_graph
+        from graphgate.io.graph_files import read_graph
 
         told = asdict(self)
         told |= {"weight": self.weight or None, "label": self.label or None}

@@ -28,7 +28,7 @@ from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
 from graphgate.io.attention import write_attention
 from graphgate.io.embeddings import read_embedding, write_embedding
-from graphgate.io.places import StrPath, check_new_folder
+from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.provenance import versions
 from graphgate.io.tensors import Schema, check_fields
 
@@ -143,7 +143,10 @@ def write_run(
             aside / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values()
         )
         gate.save(aside / "model.safetensors")
-        write_attention(aside / "attention.parquet", graph.ids, gate.attention_)
+        attention = gate.attention_
+        write_attention(
+            aside / "attention.parquet", graph.ids, attention.encoder, attention.decoder
+        )
         told = {"stopped": history.stopped} | history.series
         for name, content in (("history.json", told), ("run.json", asdict(record))):
             text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,9 +1,8 @@
 """Files and other libraries <-> graphs, embeddings, tensors.
 
-The modules in import order:
+Arrow tables of nodes and edges are the only intermediate. The modules in import order:
 
-    places, table, files, network, frames, progress, provenance, schema, columns, csv_file,
-    frame, parquet_file, table_writer, networkx, pyg, tensors, node_ids, content, attention,
-    embeddings, graph_writer, edge_table, node_table, matrices, network_file, pajek, plain_list,
-    reconstruction, joined, graph_files, graph_tables
+    files, schema, provenance, progress, tensors, tables, csv_reader, table_files, columns,
+    node_ids, reading_options, graph_tables, networkx, pyg, text_graphs, matrices, graph_files,
+    graph_writer, embeddings, attention, reconstruction
 """

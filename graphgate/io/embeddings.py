@@ -22,11 +22,11 @@ import pyarrow.parquet
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
-from graphgate.io.csv_file import CsvFile
-from graphgate.io.files import replacing
-from graphgate.io.network import numbers_or_text
-from graphgate.io.places import StrPath, check_output_path
-from graphgate.io.table_writer import column, label_column, write_table
+from graphgate.io.csv_reader import CsvTable
+from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
+from graphgate.io.node_ids import as_integers
+from graphgate.io.table_files import write_table
+from graphgate.io.tables import Conversion, id_array, value_array
 
 EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
 LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats that can store labels
@@ -112,16 +112,13 @@ def write_embedding(
         raise InputError(f"an embedding of shape {values.shape} for {len(names):,} node ids")
     if ending in (".parquet", ".csv"):
         return write_table(target, _table(names, values, classes, wide=ending == ".csv"))
-    try:
-        with replacing(target) as temporary, temporary.open("wb") as file:
-            if ending == ".npy":
-                np.save(file, values, allow_pickle=False)
-            elif ending == ".npz":
-                np.savez(file, **_arrays(names, values, classes))
-            else:
-                _write_word2vec(file, names, values)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
+    with replacing(target) as temporary, temporary.open("wb") as file:
+        if ending == ".npy":
+            np.save(file, values, allow_pickle=False)
+        elif ending == ".npz":
+            np.savez(file, **_arrays(names, values, classes))
+        else:
+            _write_word2vec(file, names, values)
     return target
 
 
@@ -129,7 +126,7 @@ def stored_names(
     ending: str, ids: Iterable[Hashable], labels: Sequence[Any] | None = None
 ) -> tuple[pa.Array, pa.Array | None]:
     """Ids and labels as a file of this format stores them; an `InputError` where it cannot."""
-    names = column(ids, "node id")
+    names = id_array(ids)
     if ending == ".txt":
         for name in names.cast(pa.string()).to_pylist():
             if not name or name.split() != [name]:
@@ -141,7 +138,7 @@ def stored_names(
         return names, None
     if ending not in LABEL_ENDINGS:
         raise InputError(f"{ending} cannot store labels; write {' or '.join(LABEL_ENDINGS)}")
-    classes = label_column(labels)
+    classes = value_array(labels, "label")
     if len(classes) != len(names):
         raise InputError(f"{len(classes):,} labels for {len(names):,} node ids")
     return names, classes
@@ -195,24 +192,19 @@ def read_embedding(path: StrPath) -> Embedding:
     Vectors from text files are float32 if float32 numbers are written with these digits, and
     float64 otherwise.
     """
-    source = Path(path)
-    read = _READERS.get(source.suffix.lower())
-    if source.is_dir():
-        raise InputError(f"{source} is a directory; name the embedding file in it")
-    if read is None:
-        raise InputError(f"{source} must end in one of {', '.join(_READERS)}")
+    read = _READERS.get(Path(path).suffix.lower())
+    if read is None and not Path(path).is_dir():
+        raise InputError(f"{path} must end in one of {', '.join(_READERS)}")
+    source = check_file(path)
+    assert read is not None
     try:
-        found = read(source)
-    except FileNotFoundError:
-        raise InputError(f"{source} does not exist; check the path") from None
+        return _checked(source, read(source))
     except InputError:
         raise
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
-        what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{source} is not a readable embedding: {what}") from None
-    return _checked(source, found)
+        raise InputError(f"{source} is not a readable embedding: {first_line(error)}") from None
 
 
 def _checked(source: Path, found: Embedding) -> Embedding:
@@ -237,20 +229,27 @@ def _checked(source: Path, found: Embedding) -> Embedding:
 
 
 def _ids(values: list[Any]) -> np.ndarray:
-    whole = all(type(value) is int for value in values)
-    return np.array(values, dtype=np.int64 if whole else object)
+    integers = all(type(value) is int for value in values)
+    return np.array(values, dtype=np.int64 if integers else object)
+
+
+def _spelled(column: pa.ChunkedArray) -> list[Any]:
+    """Integers if all of the text spells integers, otherwise text; None where missing."""
+    integers = as_integers(column)
+    values: list[Any] = (column if integers is None else integers).to_pylist()
+    return values
 
 
 def _read_parquet(path: Path) -> Embedding:
     table = pyarrow.parquet.read_table(path)
     for name in ("node_id", "embedding"):
         if name not in table.column_names:
-            raise InputError(f"{path} has no column {name!r}; it is no embedding")
+            raise InputError(f"{path} has no column {name!r}; it is not an embedding")
     vectors = table.column("embedding").combine_chunks()
-    if isinstance(vectors, pa.ChunkedArray):  # where there is no row there is no chunk
+    if isinstance(vectors, pa.ChunkedArray):  # a table without rows has no chunk
         vectors = vectors.chunk(0) if vectors.num_chunks else pa.array([], vectors.type)
     if vectors.null_count or not pa.types.is_nested(vectors.type):
-        raise InputError(f"{path}: the column 'embedding' must hold a list of numbers a node")
+        raise InputError(f"{path}: the column 'embedding' must list D numbers per node")
     flat = vectors.flatten().to_numpy(zero_copy_only=False)
     shape = (len(vectors), -1 if len(vectors) else 0)
     labels = table.column("label").to_pylist() if "label" in table.column_names else None
@@ -258,21 +257,17 @@ def _read_parquet(path: Path) -> Embedding:
 
 
 def _read_csv(path: Path) -> Embedding:
-    file = CsvFile.open(path)
-    file.require("node_id")
-    text = [name for name in ("node_id", "label") if name in file.names]
-    names = [name for name in file.names if name not in text]
-    columns = dict(file.columns(file.names, text=text, numbers=names))
-    labels = None
-    if "label" in columns:
-        written = columns["label"].to_pylist()
-        given = iter(numbers_or_text([value for value in written if value]))
-        labels = [next(given) if value else None for value in written]
-    written = columns["node_id"].to_pylist()
-    if None in written:
-        file.refuse_cell(written.index(None), "node_id", "names no node; give an id")
-    vectors = _matrix([columns[name] for name in names], len(written))
-    return Embedding(_ids(numbers_or_text(written)), vectors, labels)
+    table = CsvTable(path)
+    table.require("node_id")
+    text = [name for name in ("node_id", "label") if name in table.names]
+    names = [name for name in table.names if name not in text]
+    conversions: dict[str, Conversion] = dict.fromkeys(text, "text")
+    columns = dict(table.columns(table.names, conversions | dict.fromkeys(names, "float")))
+    ids = _spelled(columns["node_id"])
+    if None in ids:
+        table.refuse_cell(ids.index(None), "node_id", "is not an id; give every row an id")
+    labels = _spelled(columns["label"]) if "label" in columns else None
+    return Embedding(_ids(ids), _matrix([columns[name] for name in names], len(ids)), labels)
 
 
 def _read_word2vec(path: Path) -> Embedding:
@@ -296,7 +291,7 @@ def _read_word2vec(path: Path) -> Embedding:
         )
     if len(table) != n:
         raise InputError(f"{path} declares {n:,} nodes, but contains {len(table):,}")
-    ids = _ids(numbers_or_text(table.column("id").to_pylist()))
+    ids = _ids(_spelled(table.column("id")))
     return Embedding(ids, _matrix([table.column(name) for name in names], n), None)
 
 

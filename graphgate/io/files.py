@@ -1,46 +1,152 @@
-"""Files that appear whole or not at all."""
+"""Files: input checked and decompressed, output checked beforehand and replaced atomically."""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from graphgate.errors import InputError
+
+StrPath = str | os.PathLike[str]
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+def file_ending(path: StrPath) -> tuple[str, str]:
+    """The ending that names the format and the one that names the compression, in lower case.
+
+    >>> file_ending("Karate.GML.gz")
+    ('.gml', '.gz')
+    >>> file_ending("karate.gml")
+    ('.gml', '')
+    """
+    name = Path(path).name.lower()
+    compression = next((ending for ending in COMPRESSIONS if name.endswith(ending)), "")
+    return Path(name.removesuffix(compression)).suffix, compression
+
+
+def first_line(error: Exception) -> str:
+    """Libraries explain errors in many lines; messages here are one sentence."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+# --- input ---------------------------------------------------------------------------------------
+
+
+def check_file(path: StrPath) -> Path:
+    """The path of a file to read; refuses a directory and a path that does not exist."""
+    found = Path(path)
+    if found.is_dir():
+        raise InputError(f"{found} is a directory; name a file in it")
+    if not found.exists():
+        raise InputError(f"{found} does not exist; check the path")
+    return found
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, which it replaces if the block ends well; else it is gone.
+def decompressed(path: StrPath) -> Iterator[pa.NativeFile]:
+    """The content of a file as a stream, decompressed according to its ending."""
+    _, ending = file_ending(path)
+    try:
+        with pa.input_stream(str(check_file(path)), compression=COMPRESSIONS.get(ending)) as stream:
+            yield stream
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        hint = f"; it may be truncated or not a {ending} file" if ending else ""
+        raise InputError(f"{path} cannot be read: {reason}{hint}") from None
 
-    The temporary file is in the same directory, because only there is the final step atomic, and
-    is opened by the caller, so that it has the permissions of any other new file.
+
+def read_bytes(path: StrPath) -> bytes:
+    """The decompressed content of a file, which must not be empty."""
+    with decompressed(path) as stream:
+        content: bytes = stream.read()
+    if not content.strip():
+        raise InputError(f"{path} is empty; name a file that contains a graph")
+    return content
+
+
+def read_text(path: StrPath) -> str:
+    r"""The content of a UTF-8 text file, with "\n" as line ending."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise InputError(
+            f"{path} is not UTF-8 text: byte {error.start:,} is 0x{byte:02x}; "
+            "save it as UTF-8, or give it the ending of its format"
+        ) from None
+    if "\0" in text:
+        raise InputError(f"{path} is not text: it contains zero bytes; check its ending")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# --- output --------------------------------------------------------------------------------------
+
+
+def check_output_path(path: StrPath, endings: Sequence[str]) -> Path:
+    """Refuses a path to which no file of these formats can be written."""
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a directory; name a file in it")
+    if target.suffix.lower() not in endings:
+        *first, last = endings
+        named = f"{', '.join(first)} or {last}" if first else last
+        raise InputError(f"{target} must end in {named}, which selects the format")
+    _check_parent(target)
+    return target
+
+
+def check_new_folder(path: StrPath) -> Path:
+    """Refuses a path at which no new folder can be created."""
+    target = Path(path)
+    if target.exists() or target.is_symlink():
+        raise InputError(f"{target} already exists; choose a new folder, or remove it first")
+    _check_parent(target)
+    return target
+
+
+def _check_parent(target: Path) -> None:
+    folder = target.parent
+    if not folder.is_dir():
+        problem = "is not a directory" if folder.exists() else "does not exist"
+        raise InputError(f"{target} cannot be written: {folder} {problem}; create it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{target} cannot be written: no permission to write to {folder}")
+
+
+@contextmanager
+def replacing(path: StrPath) -> Iterator[Path]:
+    """A temporary path that replaces `path` if the block succeeds, and is removed otherwise.
+
+    The temporary file is in the same directory, because only then is the last step atomic, and
+    the caller opens it, so that it has the permissions of any other new file.
     """
-    path = Path(os.path.realpath(path))  # a link stays a link
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    target = Path(os.path.realpath(path))  # a link stays a link
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         yield temporary
-        os.replace(temporary, path)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def write_bytes(path: Path | str, content: bytes) -> None:
-    """Writes a file whole or not at all, and says so if it cannot."""
-    try:
-        with replacing(Path(path)) as temporary, temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # else a crash may leave the name without the content
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+def write_bytes(path: StrPath, content: bytes) -> None:
+    """Write a file completely or not at all."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # otherwise a crash may leave the name without the content
 
 
-def write_json(path: Path | str, content: Any) -> None:
-    """Writes JSON, whole or not at all; NaN and infinity are refused."""
+def write_json(path: StrPath, content: Any) -> None:
+    """Write JSON completely or not at all; NaN and infinity are refused."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_bytes(path, text.encode())

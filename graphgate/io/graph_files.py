@@ -1,25 +1,31 @@
-"""Files that hold a whole graph, told apart by their endings."""
+"""`read_graph`: tables, whole graphs and matrices in files -> `Graph`."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
+import io
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any, NoReturn
+from xml.parsers import expat
 
-from graphgate.errors import InputError
+import numpy as np
+import pyarrow as pa
+
+from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.graph import Graph
-from graphgate.io.content import file_ending
-from graphgate.io.matrices import read_adjacency, read_matrix
-from graphgate.io.network import Network, warn_of_merged_edges
-from graphgate.io.network_file import NETWORK_ENDINGS, read_network_file
-from graphgate.io.pajek import read_pajek
-from graphgate.io.plain_list import read_adjacency_list, read_edge_list
+from graphgate.io.files import StrPath, file_ending, first_line, read_bytes, read_text
+from graphgate.io.graph_tables import NODE, GraphTables, build_graph, make_graph
+from graphgate.io.matrices import MATRIX_ENDINGS, read_adjacency, read_matrix
+from graphgate.io.networkx import edge_table, node_columns, node_table
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.table_files import open_table
+from graphgate.io.tables import Table
+from graphgate.io.text_graphs import read_adjacency_list, read_edge_list, read_pajek
 
-StrPath = str | os.PathLike[str]
-
-# Every ending, each of which may be followed by one of content.COMPRESSIONS.
+# Every ending may be followed by one of `files.COMPRESSIONS`.
 GRAPH_ENDINGS = {
-    ".npz": "SciPy's sparse adjacency",
+    ".npz": "SciPy sparse adjacency matrix",
     ".mtx": "Matrix Market",
     ".graphml": "GraphML",
     ".gml": "GML",
@@ -31,94 +37,223 @@ GRAPH_ENDINGS = {
     ".txt": "edge list",
     ".adjlist": "adjacency list",
 }
+_ADJACENCIES = (".npz", ".mtx")
 
 
-def is_graph_file(path: StrPath) -> bool:
-    """Whether the ending is that of a file which holds a whole graph."""
-    return file_ending(path)[0] in GRAPH_ENDINGS
-
-
-def is_adjacency_file(path: StrPath) -> bool:
-    """Whether the ending is that of a matrix, in which nodes have no names."""
-    return file_ending(path)[0] in (".npz", ".mtx")
-
-
-def read_graph_file(
-    path: StrPath,
+def read_graph(
+    edges: StrPath,
     nodes: StrPath | None = None,
     *,
-    directed: bool | None = None,
-    attributes: Iterable[str] | str | None = None,
-    drop: Iterable[str] | str = (),
-    kinds: Mapping[str, str] | None = None,
-    label: str | None = None,
+    source: str = "source",
+    target: str = "target",
     weight: str | None = "weight",
+    id: str = "id",
+    label: str | None = "label",
+    drop: Iterable[str] = (),
+    words: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    unknown_nodes: str = "drop",
+    directed: bool | None = None,
 ) -> Graph:
-    """The graph in a file of one of `GRAPH_ENDINGS`.
+    """Read a graph from a file of edges and an optional file of nodes.
 
     Parameters
     ----------
-    path : the file; an adjacency, or nodes and edges.
-    nodes : beside an adjacency: a file of one of `MATRIX_ENDINGS` with the features, row by row.
-        Without one the graph has only edges.
-    directed : None is as the file says: a matrix that is not symmetric is directed, edge lists and
-        adjacency lists, which do not say, are undirected.
-    attributes, drop, label : names of node attributes to take (None: all), to leave out, and the
-        one that holds the classes.
-    kinds : name -> "number", "boolean", "category" or "words", where the values do not say it.
-    weight : the edge attribute with the weights, None if there are none; of GraphML and GML, the
-        other formats have one place for them.
+    edges : a table in CSV (.csv) or TSV (.tsv), optionally compressed (.gz, .bz2, .zst), with a
+        header and in UTF-8, or in Parquet (.parquet, .pq). Or a file with a whole graph: GraphML,
+        GML, GEXF, Pajek, an edge list, an adjacency list or an adjacency matrix, by the endings in
+        `GRAPH_ENDINGS`; its own attributes are used where there is no file of nodes.
+    nodes : a table, or a matrix of features (.npz, .npy, .mtx) whose rows are nodes 0, 1, ….
+        Without it, the graph has the nodes that the edges name, in order of first appearance.
+    source, target, weight : columns of the edge table. The weight may be absent, and None ignores
+        it. Other columns are ignored with a warning.
+    id, label : columns of the node table. The label may be absent, and None makes it an attribute.
+    drop : columns of the node table to leave out. All others are attributes.
+    words, categories : columns of the node table that are text to be split at white space into
+        words, and categories although they look like numbers.
+    kinds : "number", "boolean", "category" or "words" by column, such as those that a model was
+        trained with. Columns that the table lacks are passed over.
+    unknown_nodes : what to do with edges that name a node which the node table lacks: "drop" the
+        edge, "add" the node with all attributes missing, both with a warning that counts them, or
+        "refuse". If no edge is left, ids do not match, which is an error.
+    directed : None follows the file; tables and lists are undirected, a matrix is directed unless
+        it is symmetric.
+
+    In text files a column is text if any of its numbers has leading zeros, such as a postcode.
     """
-    if is_adjacency_file(path):
-        if label is not None or attributes not in (None, [], ()) or drop or kinds:
-            raise InputError(
-                f"{path} is a matrix, which has neither labels nor names of attributes"
+    options = ReadingOptions(
+        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed)
+    )
+    features = nodes if nodes is not None and file_ending(nodes)[0] in MATRIX_ENDINGS else None
+    ending, _ = file_ending(edges)
+    if ending in _ADJACENCIES:
+        return _graph_of_matrix(edges, nodes, features, options)
+    if ending not in GRAPH_ENDINGS:
+        found = GraphTables(open_table(edges, others=tuple(GRAPH_ENDINGS)))
+    else:
+        found = _read_tables(edges, weight)
+        way = found.directed if directed is None else directed
+        options = replace(options, source="source", target="target", directed=way)
+        options = replace(options, weight=None if weight is None else "weight")
+        if nodes is None:
+            return build_graph(found.edges, found.nodes, replace(options, id=NODE), kinds)
+        own = [] if found.nodes is None else [name for name in found.nodes.names if name != NODE]
+        if own:
+            warnings.warn(
+                f"{edges}: the attributes {listing(own)} are ignored, because {nodes} is given",
+                InputWarning,
+                stacklevel=2,
             )
-        adjacency, way = read_adjacency(path, directed)
-        x = None if nodes is None else read_matrix(nodes)
-        if x is not None and x.shape[0] != adjacency.shape[0]:
-            raise InputError(
-                f"{nodes} has {x.shape[0]:,} rows, but {path} has {adjacency.shape[0]:,} nodes; "
-                "give one row of features a node"
-            )
-        return _named(path, lambda: Graph(x, adjacency, directed=way))
-    if nodes is not None:
-        raise InputError(f"{path} names its nodes itself, so {nodes} cannot be their features")
-    network = read_network(path, directed=directed, weight=weight, keep_label=label == "label")
-    return _named(
-        path,
-        lambda: network.graph(attributes=attributes, drop=drop, kinds=kinds, label=label),
+    if features is not None:
+        return _graph_with_features(found.edges, features, options)
+    return build_graph(found.edges, None if nodes is None else open_table(nodes), options, kinds)
+
+
+def _graph_of_matrix(
+    path: StrPath, nodes: StrPath | None, features: StrPath | None, options: ReadingOptions
+) -> Graph:
+    if nodes is not None and features is None:
+        raise InputError(
+            f"{path} is a matrix without node ids, so {nodes} cannot be joined to it; "
+            f"give features row by row ({', '.join(MATRIX_ENDINGS)})"
+        )
+    if options.drop or options.words or options.categories or options.label not in (None, "label"):
+        raise InputError(f"{path} is a matrix, which has neither labels nor named attributes")
+    adjacency, directed = read_adjacency(path, options.directed)
+    x = None if features is None else read_matrix(features)
+    if x is not None and x.shape[0] != adjacency.shape[0]:
+        raise InputError(
+            f"{features} has {x.shape[0]:,} rows, but {path} has {adjacency.shape[0]:,} nodes; "
+            "give one row of features per node"
+        )
+    # Zeros are no edges, and a matrix of ones is unweighted.
+    stored = adjacency.data != 0
+    pairs = np.stack([adjacency.row[stored], adjacency.col[stored]], axis=1).astype(np.int64)
+    weights = adjacency.data[stored].astype(np.float64)
+    if not directed and (adjacency != adjacency.T).nnz == 0:  # listed once
+        once = pairs[:, 0] <= pairs[:, 1]
+        pairs, weights = pairs[once], weights[once]
+    return make_graph(
+        pairs,
+        None if (weights == 1).all() else weights,
+        str(path),
+        str(features or path),
+        x=x,
+        ids=np.arange(adjacency.shape[0]),
+        directed=directed,
     )
 
 
-def read_network(
-    path: StrPath,
-    *,
-    directed: bool | None = None,
-    weight: str | None = "weight",
-    keep_label: bool = False,
-) -> Network:
-    """Names, edges and columns of a file that names its nodes, to be joined with others."""
+def _graph_with_features(edges: Table, features: StrPath, options: ReadingOptions) -> Graph:
+    """The graph of a matrix of features and of edges that name its rows by number, from 0."""
+    if options.unknown_nodes == "add":
+        raise InputError(
+            f"unknown_nodes must be drop or refuse, because {features} has no row for a node that "
+            "it lacks"
+        )
+    x = read_matrix(features)
+    rows = Table(pa.table({options.id: np.arange(x.shape[0])}), str(features))
+    return build_graph(edges, rows, options, x=x)
+
+
+# --- whole graphs --------------------------------------------------------------------------------
+
+
+def _read_tables(path: StrPath, weight: str | None) -> GraphTables:
     ending, _ = file_ending(path)
-    if ending in NETWORK_ENDINGS:
-        network = read_network_file(path, weight, keep_label)
-        network = network if directed is None else replace(network, directed=directed)
-    elif ending in (".net", ".pajek"):
-        network = read_pajek(path, directed)
-    elif ending == ".adjlist":
-        network = read_adjacency_list(path, bool(directed))
-    elif GRAPH_ENDINGS.get(ending) == "edge list":
-        network = read_edge_list(path, bool(directed))
-    else:
-        shown = ", ".join(GRAPH_ENDINGS)
-        raise InputError(f"{path} must end in one of {shown}; that names its format")
-    warn_of_merged_edges(network)
-    return network
+    if GRAPH_ENDINGS[ending] == "Pajek":
+        return read_pajek(path)
+    if GRAPH_ENDINGS[ending] == "edge list":
+        return read_edge_list(path)
+    return read_adjacency_list(path) if ending == ".adjlist" else _read_by_networkx(path, weight)
 
 
-def _named(path: StrPath, make: Callable[[], Graph]) -> Graph:
-    """Refusals of a graph name the file it comes from."""
+def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
+    """A GraphML, GML or GEXF file, directed as the file says.
+
+    The ids of a GML file are its labels if every node has one and they are distinct, as NetworkX
+    writes them, and otherwise its numbers. Labels of GML and GEXF are names of nodes, not
+    attributes. How nodes are drawn is left out.
+    """
+    ending, _ = file_ending(path)
+    g = _networkx_graph(path, ending)
+    if not len(g):
+        raise InputError(f"{path} contains a graph without nodes; a graph needs at least one")
+    if None in g:
+        raise InputError(f"{path} has a node or an edge without an id; fix the file")
+    columns = node_columns(g)
+    names = list(g)
+    if ending in (".gml", ".gexf"):
+        labels = columns.pop("label", [None])
+        columns.pop({".gml": "graphics", ".gexf": "viz"}[ending], None)
+        if ending == ".gml" and _are_names(labels):
+            names = labels
+    names = [str(name) for name in names]
+    edges = edge_table(g, names, weight, str(path))
+    nodes = node_table(g, names, columns, str(path))
+    edges.spelled = nodes.spelled = True
+    return GraphTables(edges, nodes, g.is_directed())
+
+
+def _networkx_graph(path: StrPath, ending: str) -> Any:
     try:
-        return make()
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        import networkx as nx
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on ports and keys without a type
+            if ending == ".gml":
+                g = nx.parse_gml(read_text(path).split("\n"), label=None)
+            else:
+                read = nx.read_graphml if ending == ".graphml" else nx.read_gexf
+                g = read(io.BytesIO(_harmless_xml(path)))
+    except ImportError:
+        raise InputError(f"reading {path} needs NetworkX: pip install 'graphgate[graph]'") from None
+    except InputError:
+        raise
+    # NetworkX raises errors of every kind on damaged files.
+    except Exception as error:
+        raise InputError(f"{path} is damaged or not a {ending} file: {first_line(error)}") from None
+    # Values that a file gives for all nodes or edges without one of their own.
+    for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
+        for name, value in g.graph.get(defaults, {}).items():
+            for *_, data in each(data=True):
+                data.setdefault(name, value)
+    return g
+
+
+def _harmless_xml(path: StrPath) -> bytes:
+    """The content of an XML file that declares no entities, which can grow without bounds.
+
+    They can only be declared before the first element, so the rest is not examined. Neither format
+    needs them.
+    """
+    content = read_bytes(path)
+
+    class Found(Exception):
+        pass
+
+    def refuse(*_: Any) -> NoReturn:
+        raise InputError(f"{path} declares XML entities, which are not read; save it without them")
+
+    def stop(*_: Any) -> NoReturn:
+        raise Found
+
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler = stop
+    try:
+        parser.Parse(content, True)
+    except Found:
+        return content
+    except expat.ExpatError as error:
+        raise InputError(f"{path} is damaged or not an XML file: {error}") from None
+    return content
+
+
+def _are_names(labels: list[Any]) -> bool:
+    try:
+        return None not in labels and len(set(labels)) == len(labels)
+    except TypeError:
+        return False

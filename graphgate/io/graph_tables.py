@@ -1,197 +1,330 @@
-"""Tables -> `Graph`."""
+"""A table of edges and an optional table of nodes -> `Graph`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
+import pyarrow.compute as pc
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning, listing
+from graphgate.graph.attributes import Attributes, Column
 from graphgate.graph.graph import Graph
-from graphgate.io.csv_file import COMPRESSIONS, SEPARATORS, CsvFile
-from graphgate.io.edge_table import UNKNOWN, EdgeColumns, note_left_out, read_edges
-from graphgate.io.frame import Frame
-from graphgate.io.graph_files import (
-    GRAPH_ENDINGS,
-    is_adjacency_file,
-    is_graph_file,
-    read_graph_file,
-    read_network,
+from graphgate.io.columns import attribute_column, floats, is_text, unfit
+from graphgate.io.node_ids import (
+    alike,
+    appearing,
+    as_integers,
+    check_distinct,
+    id_column,
+    rows_of,
+    spelled_ids,
 )
-from graphgate.io.joined import graph_of_network, graph_of_rows, network_edges
-from graphgate.io.matrices import MATRIX_ENDINGS, is_matrix_file
-from graphgate.io.node_table import NodeColumns, read_nodes
-from graphgate.io.parquet_file import ENDINGS as PARQUET
-from graphgate.io.parquet_file import ParquetFile
-from graphgate.io.table import StrPath, Table, check_file
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.tables import Conversion, Table
 
-
-def read_graph(
-    edges: StrPath,
-    nodes: StrPath | None = None,
-    *,
-    directed: bool | None = None,
-    unknown_nodes: str = "drop",
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = "weight",
-    id: str = "id",
-    label: str | None = "label",
-    drop: Iterable[str] = (),
-    words: Iterable[str] = (),
-    categories: Iterable[str] = (),
-    kinds: Mapping[str, str] | None = None,
-) -> Graph:
-    """The graph of a table of edges and perhaps a table of nodes, read by the endings of files.
-
-    Tables are CSV (.csv) or TSV (.tsv), also compressed (.gz, .bz2, .zst, .xz), with a header and
-    in UTF-8, or Parquet (.parquet, .pq). Without a table of nodes there are those that the edges
-    name, in order of first appearance.
-
-    In place of a table of edges there may be a file that holds a whole graph: GraphML, GML, GEXF,
-    Pajek, an edge list, an adjacency list or an adjacency matrix (`graph_file.GRAPH_ENDINGS`); its
-    own attributes count where there is no table of nodes. In place of that there may be a matrix of
-    features (.npz, .npy, .mtx), whose rows are nodes 0, 1, ….
-
-    Parameters
-    ----------
-    source, target, weight : columns of the edges; there need be no weight, and None ignores it.
-        Other columns are ignored with a warning.
-    id, label : columns of the nodes; there need be no label, and None makes an attribute of it.
-    drop : columns of the nodes to leave out. All others are attributes.
-    words, categories : columns of the nodes that are text to be split at white space into words,
-        and categories although they look like numbers.
-    kinds : "number", "boolean", "category" or "words" by column, where known: those of a model are
-        `gate.encoder_.kinds`. Columns that are not there are passed over.
-    unknown_nodes : what to do with edges that name a node which the node table lacks. "drop" leaves
-        the edge out, "add" adds the node with all attributes missing, both with a warning that
-        counts them; "refuse" is an error.
-    directed : None is as the file says; a table does not, and is undirected.
-    """
-    node_columns = NodeColumns(id, label, drop, words, categories, kinds)
-    edge_columns = EdgeColumns(source, target, weight)
-    features = nodes if nodes is not None and is_matrix_file(nodes) else None
-    if is_adjacency_file(edges):
-        if nodes is not None and features is None:
-            raise InputError(
-                f"{edges} is a matrix, whose nodes have no names, so {nodes} cannot tell of them; "
-                f"give features row by row ({', '.join(MATRIX_ENDINGS)})"
-            )
-        named = [*drop, *words, *categories]
-        return read_graph_file(edges, features, drop=named, directed=directed)
-    if is_graph_file(edges):
-        network = read_network(edges, directed=directed, weight=weight)
-        if nodes is None:
-            return graph_of_network(network, str(edges), node_columns)
-        edge_table, directed = network_edges(network, edges, nodes), network.directed
-        edge_columns = EdgeColumns()
-    else:
-        edge_table = open_table(edges, others=tuple(GRAPH_ENDINGS))
-    if features is not None:
-        return graph_of_rows(
-            edge_table, features, edge_columns, unknown_nodes, directed=bool(directed)
-        )
-    return _graph(
-        edge_table,
-        None if nodes is None else open_table(nodes),
-        edge_columns,
-        node_columns,
-        unknown_nodes,
-        directed=bool(directed),
-    )
+NODE = "\0node"  # the id column of tables that are not the user's: any attribute may be called "id"
+_NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 
 
 def from_tables(
-    edges: Any,
-    nodes: Any = None,
-    *,
-    directed: bool = False,
-    unknown_nodes: str = "drop",
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = "weight",
-    id: str = "id",
-    label: str | None = "label",
-    drop: Iterable[str] = (),
-    words: Iterable[str] = (),
-    categories: Iterable[str] = (),
-    kinds: Mapping[str, str] | None = None,
+    edges: Any, nodes: Any = None, *, kinds: Mapping[str, str] | None = None, **options: Any
 ) -> Graph:
-    """The graph of data frames of pandas or Polars, or of Arrow tables; all as `read_graph` does.
+    """Make a graph from data frames or Arrow tables.
+
+    Parameters
+    ----------
+    edges, nodes : pandas or Polars data frames, Arrow tables, or objects with an Arrow stream.
+        Without nodes, the graph has those that the edges name, in order of first appearance.
+    kinds : "number", "boolean", "category" or "words" by column, where the values do not tell.
+        Columns that the table lacks are passed over.
+    options : those of `ReadingOptions`, as in `read_graph`.
 
     >>> import pyarrow as pa
-    >>> from_tables(pa.table({"source": ["a", "b"], "target": ["b", "c"]}))
-    Graph(3 nodes, 2 undirected edges, no features)
+    >>> from_tables(pa.table({"source": ["a", "b"], "target": ["b", "c"]})).n_edges
+    2
     """
-    return _graph(
-        Frame(edges, "the table of edges"),
-        None if nodes is None else Frame(nodes, "the table of nodes"),
-        EdgeColumns(source, target, weight),
-        NodeColumns(id, label, drop, words, categories, kinds),
-        unknown_nodes,
-        directed=directed,
+    return build_graph(
+        Table(edges, "the edge table"),
+        None if nodes is None else Table(nodes, "the node table"),
+        ReadingOptions(**options),
+        kinds,
     )
 
 
-def open_table(path: StrPath, *, others: Sequence[str] = ()) -> Table:
-    """A file by its ending; `others` would not be tables, but might be used in this place."""
-    endings = [ending.lower() for ending in Path(path).suffixes]
-    if endings and endings[-1] in PARQUET:
-        return ParquetFile.open(path)
-    if endings and endings[-1] in COMPRESSIONS:
-        endings.pop()
-    if endings and endings[-1] in SEPARATORS:
-        return CsvFile.open(path)
-    check_file(path)
-    raise InputError(
-        f"{path} is not named as a table: use .csv or .tsv, perhaps with "
-        f"{', '.join(COMPRESSIONS)} after it, or {' or '.join(PARQUET)}"
-        + (f"; or as a graph: {', '.join(others)}" if others else "")
-    )
+class GraphTables(NamedTuple):
+    """The content of a file with a whole graph; without nodes, edges name them all.
+
+    The edges have the columns source, target and perhaps weight, the nodes have `NODE`.
+    """
+
+    edges: Table
+    nodes: Table | None = None
+    directed: bool = False
 
 
-def _graph(
+@dataclass(frozen=True)
+class Nodes:
+    """ids : int64 or text. attributes, labels : None where the table has none."""
+
+    table: Table
+    ids: pa.ChunkedArray
+    attributes: Attributes | None = None
+    labels: list[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The content of an edge table.
+
+    pairs : (E, 2) row numbers.
+    ids : all nodes; the last `added` of them are not in the node table.
+    """
+
+    pairs: np.ndarray
+    weights: np.ndarray | None
+    ids: pa.ChunkedArray
+    added: int = 0
+
+
+def build_graph(
     edge_table: Table,
     node_table: Table | None,
-    edge_columns: EdgeColumns,
-    node_columns: NodeColumns,
-    unknown: str,
-    *,
-    directed: bool,
+    options: ReadingOptions,
+    kinds: Mapping[str, str] | None = None,
+    **fixed: Any,
 ) -> Graph:
-    if unknown not in UNKNOWN:
-        raise InputError(f"unknown_nodes must be one of {', '.join(UNKNOWN)}, got {unknown!r}")
+    """The graph of two tables; `fixed` replaces fields of the graph, such as x or ids."""
     if node_table is None:
-        edges = read_edges(edge_table, edge_columns)
+        edges = read_edges(edge_table, options)
         if len(edges.ids) == 0:
-            raise InputError(f"{edge_table.what} has no edges, and there is no table of nodes")
+            raise InputError(f"{edge_table.what} has no edges, and there is no node table")
         attributes = labels = None
     else:
-        nodes = read_nodes(node_table, node_columns)
-        edges = read_edges(edge_table, edge_columns, nodes.ids, node_table, unknown)
+        nodes = read_nodes(node_table, options, kinds)
+        edges = read_edges(edge_table, options, nodes)
         attributes, labels = nodes.attributes, nodes.labels
         if edges.added:
             attributes = None if attributes is None else attributes.padded(edges.added)
             labels = None if labels is None else [*labels, *[None] * edges.added]
     ids = edges.ids
-    whole = pa.types.is_integer(ids.type)
+    found = {
+        "attributes": attributes,
+        "ids": ids.to_numpy() if pa.types.is_integer(ids.type) else ids.to_pylist(),
+        "labels": labels,
+        "directed": bool(options.directed),
+    }
+    what = edge_table.what if node_table is None else node_table.what
+    return make_graph(edges.pairs, edges.weights, edge_table.what, what, **found | fixed)
+
+
+def make_graph(
+    pairs: np.ndarray,
+    weights: np.ndarray | None,
+    edges: str,
+    nodes: str,
+    x: Any = None,
+    **fields: Any,
+) -> Graph:
+    """The graph of (E, 2) row numbers; `edges` and `nodes` name what they come from, for errors."""
     try:
-        graph = Graph.from_edge_index(
-            None,
-            edges.pairs.T,
-            edges.weights,
-            attributes=attributes,
-            ids=ids.to_numpy() if whole else ids.to_pylist(),
-            labels=labels,
-            directed=directed,
-        )
+        graph = Graph.from_edge_index(x, pairs.T, weights, **fields)
     except InputError as error:
-        of_nodes = node_table is not None and error.about == "nodes"
-        what = node_table.what if node_table is not None and of_nodes else edge_table.what
+        what = nodes if error.about == "nodes" else edges
         raise InputError(f"{what}: {error}", about=error.about) from None
-    note_left_out(edge_table, edges, graph)
+    _note_left_out(edges, pairs, weights, graph)
     return graph
+
+
+def _note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
+    """Warns of rows that did not become an edge of their own."""
+    nothing = np.zeros(len(pairs), dtype=bool) if weights is None else weights == 0
+    loops = ~nothing & (pairs[:, 0] == pairs[:, 1])
+    counts = {
+        "of weight 0 (left out)": int(nothing.sum()),
+        "from a node to itself (left out)": int(loops.sum()),
+        "between nodes that are already joined (merged)": int((~nothing & ~loops).sum())
+        - graph.n_edges,
+    }
+    if found := [f"{count:,} {which}" for which, count in counts.items() if count]:
+        _warn(f"{what}: {len(pairs):,} edges include {', '.join(found)}")
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, InputWarning, stacklevel=5)
+
+
+# --- nodes ---------------------------------------------------------------------------------------
+
+
+def read_nodes(
+    table: Table, options: ReadingOptions, kinds: Mapping[str, str] | None = None
+) -> Nodes:
+    """Ids, attributes and labels of a node table."""
+    table.require(options.id, *options.drop)
+    label = options.label_column(table)
+    known = options.kinds_of(table, kinds)
+    left_out = {options.id, label, *options.drop}
+    # The spelling of ids, labels and categories matters: "07" is not "7".
+    conversions: dict[str, Conversion] = {
+        name: "number" if kind in ("number", "boolean") else "text" for name, kind in known.items()
+    }
+    conversions |= {name: "text" for name in (options.id, label) if name}
+    names = [name for name in table.names if name not in left_out]
+    found: dict[str, Column] = {}
+    ids = labels = None
+    for name, column in table.columns(
+        [options.id, *([label] if label else []), *names], conversions
+    ):
+        if name == options.id:
+            (ids,) = spelled_ids(table, id_column(table, name, column))
+            if len(ids) == 0:
+                raise InputError(f"{table.what} has no rows; a graph needs at least one node")
+            check_distinct(table, name, ids)
+        elif name == label:
+            labels = _labels(table, name, column)
+        else:
+            found[name] = attribute_column(table, name, column, known.get(name))
+            if table.spelled and found[name].kind == "category" and name not in known:
+                _warn_of_few_words(table, name, column)
+    assert ids is not None
+    return Nodes(table, ids, Attributes(found) if found else None, labels)
+
+
+def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None:
+    """If most cells are numbers, the others may be mistakes."""
+    words = pc.invert(pc.match_substring_regex(column, _NUMBER))
+    count = pc.sum(words).as_py() or 0
+    if 0 < 2 * count < len(column) - column.null_count:
+        row = words.index(True).as_py()
+        _warn(
+            f"{table.what}, column {name!r} is read as a category, because {count:,} of its cells "
+            f"are not numbers, such as {table.cell(row, name)} ({table.place(row)}); if that is a "
+            "mistake, fix them, or leave them empty where a number is missing"
+        )
+
+
+def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
+    """Plain values; integers also if spelled, or if a missing one made them floats."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _labels(table, name, column.cast(kind.value_type))
+    if is_text(kind):
+        integers = as_integers(column.cast(pa.large_string())) if table.spelled else None
+        column = column if integers is None else integers
+    elif pa.types.is_floating(kind):
+        column = pc.if_else(pc.is_nan(column), None, column)
+        with suppress(pa.ArrowInvalid):
+            column = column.cast(pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise unfit(table, name, kind, "text or numbers as labels")
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+
+def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None) -> Edges:
+    """Pairs of rows of the nodes or, without nodes, of the ids that the edges name."""
+    source, target, *weight = options.edge_columns(table)
+    if others := [name for name in table.names if name not in (source, target, *weight)]:
+        _warn(f"{table.what}: {len(others):,} column(s) of edges are ignored: {listing(others)}")
+    conversions: dict[str, Conversion] = {source: "text", target: "text"}
+    conversions |= dict.fromkeys(weight, "float")
+    read = dict(table.columns(list(conversions), conversions))
+    cells = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
+    weights = _weights(table, weight[0], read[weight[0]]) if weight else None
+    if nodes is None:
+        if cells[0].type != cells[1].type:
+            raise InputError(
+                f"{table.what} names nodes by integers in one of {source!r} and {target!r} and by "
+                "text in the other; use the same type in both"
+            )
+        ids, pairs = appearing(cells)
+        return Edges(pairs, weights, ids)
+    ends = [
+        rows_of(nodes.ids, nodes.table, column, table, name)
+        for column, name in zip(cells, (source, target), strict=True)
+    ]
+    edges = Edges(np.stack(ends, axis=1), weights, nodes.ids)
+    if (edges.pairs >= 0).all():
+        return edges
+    return _without_unknown(edges, cells, [source, target], table, nodes, options.unknown_nodes)
+
+
+def _without_unknown(
+    edges: Edges,
+    cells: list[pa.ChunkedArray],
+    ends: list[str],
+    table: Table,
+    nodes: Nodes,
+    unknown: str,
+) -> Edges:
+    """Drops, adds or refuses edges that name a node which the node table lacks."""
+    missing = edges.pairs < 0
+    rows = np.flatnonzero(missing.any(axis=1))
+    first = int(rows[0])
+    end = int(np.argmax(missing[first]))
+    what = nodes.table.what
+    if unknown == "refuse":
+        table.refuse_cell(first, ends[end], f"is not the id of a node; add it to {what}")
+    named = (
+        f"{table.what}: {len(rows):,} of {len(missing):,} edges "
+        f"{'names' if len(rows) == 1 else 'name'} a node that {what} lacks, "
+        f"such as {cells[end][first].as_py()!r} ({table.place(first)})"
+    )
+    if unknown == "add":
+        added = _with_added(edges, cells, missing, rows)
+        are = "node is" if added.added == 1 else "nodes are"
+        _warn(f"{named}; {added.added:,} {are} added without attributes")
+        return added
+    if len(rows) == len(missing):
+        strange = pc.unique(cells[end].filter(pa.array(missing[:, end]))).slice(0, 2).to_pylist()
+        known = nodes.ids.slice(0, 2).to_pylist()
+        raise InputError(
+            f"{table.what}: none of {len(missing):,} edges joins two nodes of {what}: edges name "
+            f"{' and '.join(map(repr, strange))}, but ids are {' and '.join(map(repr, known))}; "
+            "write ids the same way in both tables",
+            about="edges",
+        )
+    _warn(f"{named}, and {'is' if len(rows) == 1 else 'are'} left out")
+    keep = ~missing.any(axis=1)
+    return Edges(
+        edges.pairs[keep], None if edges.weights is None else edges.weights[keep], edges.ids
+    )
+
+
+def _with_added(
+    edges: Edges, cells: list[pa.ChunkedArray], missing: np.ndarray, rows: np.ndarray
+) -> Edges:
+    if cells[0].type != cells[1].type:
+        cells = [cell.cast(pa.large_string()) for cell in cells]
+    new, places = appearing([cell.take(pa.array(rows)) for cell in cells])
+    # Some of the ids in these rows are known; only the others are added.
+    fresh = np.zeros(len(new), dtype=bool)
+    fresh[places[missing[rows]]] = True
+    number = np.cumsum(fresh) - 1 + len(edges.ids)
+    pairs = edges.pairs.copy()
+    pairs[rows] = np.where(missing[rows], number[places], pairs[rows])
+    ids, added = alike(edges.ids, new.filter(pa.array(fresh)))
+    return Edges(pairs, edges.weights, pa.chunked_array([*ids.chunks, *added.chunks]), len(added))
+
+
+def _weights(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        table.refuse_cell(row, name, "must be a number; fill it or remove the row")
+    if pa.types.is_boolean(column.type):
+        raise unfit(table, name, column.type, "numbers")
+    values = floats(table, name, column).astype(np.float64)
+    if not (fine := np.isfinite(values) & (values >= 0)).all():
+        table.refuse_cell(
+            int(np.argmin(fine)), name, "is not a positive finite number; fix the weight"
+        )
+    return values

@@ -1,4 +1,4 @@
-"""A graph as two files, nodes and edges, which `read_graph` and every command read again."""
+"""`Graph` -> tables of edges and nodes, which `from_tables` and `read_graph` read back."""
 
 from __future__ import annotations
 
@@ -7,36 +7,118 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy.sparse as sp
 
 from graphgate.errors import InputError
+from graphgate.graph.attributes import Column
 from graphgate.graph.graph import Graph
-from graphgate.io.frames import to_tables
-from graphgate.io.places import StrPath
-from graphgate.io.table_writer import TABLE_ENDINGS, write_table
+from graphgate.io.files import StrPath
+from graphgate.io.table_files import TABLE_ENDINGS, write_table
+from graphgate.io.tables import id_array, value_array
+
+
+def to_tables(graph: Graph, *, id: str = "id", label: str = "label") -> tuple[pa.Table, pa.Table]:
+    """The edges and the nodes of a graph as Arrow tables, in the order of `from_tables`.
+
+    Edges have the columns source, target and, in a weighted graph, weight; an undirected edge is
+    listed once.
+
+    Nodes have the columns `id`, one per attribute and, where there are labels, `label`. Numbers,
+    booleans and categories (as Arrow dictionaries) are null where missing. Words are lists where
+    all counts are small integers, otherwise maps from words to counts. Features that are not
+    attributes are one column each, or a single map if they are sparse.
+
+    >>> edges, nodes = to_tables(Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]))
+    >>> edges.to_pydict()
+    {'source': ['p'], 'target': ['q']}
+    """
+    ids = id_array(graph.ids)
+    columns: dict[str, pa.Array] = {id: ids}
+    for name, column in _node_columns(graph).items():
+        if name in (id, label):
+            raise InputError(
+                f"an attribute is named {name!r}, like the column of ids or labels; "
+                "choose another name with id= or label="
+            )
+        columns[name] = column
+    labels = graph.label_values()
+    if labels is not None:
+        columns[label] = value_array(labels, "label")
+    pairs = (graph.adjacency if graph.directed else sp.triu(graph.adjacency, 1)).tocoo()
+    edges = {"source": ids.take(pa.array(pairs.row)), "target": ids.take(pa.array(pairs.col))}
+    if graph.weighted:
+        edges["weight"] = pa.array(pairs.data)
+    return pa.table(edges), pa.table(columns)
 
 
 def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Path, Path]:
-    """Writes `nodes` and `edges` with this ending into a folder, which is made if need be.
+    """Write a graph as two tables, from which `read_graph` reads it again.
 
-    Columns are those of `to_tables`. CSV has no lists, so there words are text, and 0/1
-    features that are sparse and have no names are a column `words` of w0, w1, …: read it with
-    `words=["words"]`. Other sparse features are a column each.
+    Parameters
+    ----------
+    folder : where the files `edges` and `nodes` go; created if necessary.
+    ending : ".csv" or ".parquet". The columns are those of `to_tables`. CSV has no lists, so words
+        become text, and sparse 0/1 features without names become a column `words` of w0, w1, …,
+        to be read with `words=["words"]`; other sparse features become one column each.
+
+    Returns
+    -------
+    The paths of the edges and of the nodes, in the order of `read_graph`.
     """
     if ending not in TABLE_ENDINGS:
         raise InputError(f"a graph is written as {' or '.join(TABLE_ENDINGS)}, not {ending!r}")
     target = Path(folder)
-    nodes, edges = to_tables(graph)
+    edges, nodes = to_tables(graph)
     if ending == ".csv":
         nodes = _flat(nodes, graph)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder {target} cannot be made: {error.strerror}") from None
-    written = [
-        write_table(target / f"{name}{ending}", table)
-        for name, table in (("nodes", nodes), ("edges", edges))
-    ]
-    return written[0], written[1]
+        raise InputError(f"the folder {target} cannot be created: {error.strerror}") from None
+    return (
+        write_table(target / f"edges{ending}", edges),
+        write_table(target / f"nodes{ending}", nodes),
+    )
+
+
+def _node_columns(graph: Graph) -> dict[str, pa.Array]:
+    if graph.attributes is not None:
+        return {name: _array(graph.attributes.column(name)) for name in graph.attributes.names}
+    if graph.x is None:
+        return {}
+    names = graph.feature_names or tuple(f"feature {at}" for at in range(graph.n_features))
+    if isinstance(graph.x, np.ndarray):
+        return {name: pa.array(graph.x[:, at]) for at, name in enumerate(names)}
+    return {"features": _map(graph.x, names)}
+
+
+def _array(column: Column) -> pa.Array:
+    values = column.values
+    if column.kind == "number":
+        return pa.array(values, mask=column.missing)
+    if column.kind == "boolean":
+        return pa.array(values == 1, mask=column.missing)
+    if column.kind == "category":
+        codes = pa.array(values, mask=column.missing)
+        return pa.DictionaryArray.from_arrays(codes, value_array(column.vocabulary, "category"))
+    counts = values.data
+    small = counts.sum() <= 2 * values.nnz + 99
+    if not small or (counts != np.floor(counts)).any() or (counts < 1).any():
+        return _map(values, column.vocabulary)
+    times = counts.astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(times)])[values.indptr]
+    words = pa.array(column.vocabulary, pa.string()).take(
+        pa.array(np.repeat(values.indices, times))
+    )
+    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), words)
+
+
+def _map(matrix: sp.csr_array, names: tuple[str, ...]) -> pa.Array:
+    keys = pa.array(names, pa.string()).take(pa.array(matrix.indices))
+    return pa.MapArray.from_arrays(pa.array(matrix.indptr, pa.int32()), keys, pa.array(matrix.data))
+
+
+# --- CSV -----------------------------------------------------------------------------------------
 
 
 def _flat(nodes: pa.Table, graph: Graph) -> pa.Table:
@@ -45,15 +127,19 @@ def _flat(nodes: pa.Table, graph: Graph) -> pa.Table:
     for name in nodes.column_names:
         column = nodes.column(name)
         if pa.types.is_dictionary(column.type):
-            columns[name] = column.cast(column.type.value_type)
-        elif pa.types.is_list(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
+            raise InputError(
+                f"the column {name!r} contains empty text, which CSV cannot tell from a missing "
+                "value; write .parquet"
+            )
+        if pa.types.is_list(column.type):
             columns[name] = _text(name, column)
         elif not pa.types.is_map(column.type):
             columns[name] = column
         elif graph.attributes is not None:
             raise InputError(
-                f"the column {name!r} holds counts of words, for which CSV has no place; "
-                "write .parquet"
+                f"the column {name!r} contains word counts, which CSV cannot store; write .parquet"
             )
         else:
             columns |= _features(graph)
@@ -64,15 +150,15 @@ def _text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     words = pc.list_flatten(column)
     if pc.any(pc.match_substring_regex(words, r"\s|^$")).as_py():
         raise InputError(
-            f"the column {name!r} has a word with white space in it, for which CSV has no place; "
-            "write .parquet"
+            f"the column {name!r} contains a word that is empty or has white space, which CSV "
+            "cannot store; write .parquet"
         )
     return pc.binary_join(column, " ")
 
 
 def _features(graph: Graph) -> dict[str, pa.Array]:
     x, names = graph.x, graph.feature_names
-    assert not isinstance(x, np.ndarray)
+    assert sp.issparse(x)
     if names is None and (x.data == 1).all():
         known = np.array([f"w{at}" for at in range(x.shape[1])], dtype=object)
         rows = np.split(known[x.indices], x.indptr[1:-1])

@@ -1,9 +1,8 @@
-"""Matrices in files of NumPy, SciPy and Matrix Market: an adjacency, or the features of nodes."""
+"""Adjacency and feature matrices in files of NumPy, SciPy and Matrix Market."""
 
 from __future__ import annotations
 
 import io
-import os
 from typing import Any
 
 import numpy as np
@@ -11,57 +10,50 @@ import scipy.io
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.io.content import file_ending, read_bytes
-from graphgate.io.table import first_line
+from graphgate.io.files import StrPath, file_ending, first_line, read_bytes
 
 MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
 
 
-def is_matrix_file(path: str | os.PathLike[str]) -> bool:
-    return file_ending(path)[0] in MATRIX_ENDINGS
+def read_matrix(path: StrPath) -> np.ndarray | sp.coo_array | sp.csr_array:
+    """A two-dimensional matrix, sparse if it is stored so.
 
-
-def read_matrix(path: str | os.PathLike[str]) -> np.ndarray | sp.coo_array | sp.csr_array:
-    """A matrix of two dimensions; sparse where the file holds it so.
-
-    `.npz`: a sparse array of SciPy's `save_npz`, or NumPy's with exactly one array in it; `.npy`:
-    an array; `.mtx`: Matrix Market, in coordinates or dense, with its symmetry unfolded. Text may
-    be compressed (`.mtx.gz`). Nothing pickled is read.
+    `.npz`: a sparse array from SciPy's `save_npz`, or a NumPy archive with exactly one array;
+    `.npy`: an array; `.mtx`: Matrix Market, in coordinate or array format, with its symmetry
+    expanded, optionally compressed (`.mtx.gz`). Pickled objects are refused.
     """
     ending, _ = file_ending(path)
     content = read_bytes(path)
     readers = {".npz": _npz, ".npy": _npy, ".mtx": _mtx}
     if ending not in readers:
-        raise InputError(f"{path} must end in one of {', '.join(readers)}; that names its format")
+        raise InputError(f"{path} must end in one of {', '.join(readers)}, the supported formats")
     try:
         matrix = readers[ending](content)
     except InputError as error:
         raise InputError(f"{path} {error}") from None
-    # On damaged files NumPy, SciPy and their decoders raise errors of every kind.
+    # NumPy, SciPy and their decoders raise errors of every kind on damaged files.
     except Exception as error:
-        raise InputError(f"{path} is damaged or no {ending} file: {first_line(error)}") from None
+        raise InputError(f"{path} is damaged or not a {ending} file: {first_line(error)}") from None
     if matrix.ndim != 2:
-        raise InputError(f"{path} holds an array of shape {matrix.shape}; a matrix has two numbers")
+        raise InputError(f"{path} contains an array of shape {matrix.shape}, not a matrix")
     return matrix
 
 
-def read_adjacency(
-    path: str | os.PathLike[str], directed: bool | None = None
-) -> tuple[sp.coo_array, bool]:
-    """An adjacency, and whether it is directed: as asked for, else by whether it is symmetric."""
+def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_array, bool]:
+    """An adjacency matrix, and whether it is directed: as given, or unless it is symmetric."""
     adjacency = read_matrix(path)
     if adjacency.shape[0] != adjacency.shape[1]:
         raise InputError(
-            f"{path} holds a matrix of shape {adjacency.shape}, but an adjacency is square; "
-            "give it as features, or as an edge table"
+            f"{path} contains a matrix of shape {adjacency.shape}, but an adjacency is square; "
+            "pass it as features, or give an edge table"
         )
     if adjacency.dtype.kind not in "buif":
-        raise InputError(f"{path} holds {adjacency.dtype} values; weights are real numbers")
+        raise InputError(f"{path} contains {adjacency.dtype} values; weights must be real numbers")
     entries = sp.coo_array(adjacency)
-    if adjacency.shape[0] > max(10**7, 100 * entries.nnz):  # a header can ask for any size
+    if adjacency.shape[0] > max(10**7, 100 * entries.nnz):  # a header may claim any size
         raise InputError(
             f"{path} has {entries.nnz:,} edges between {adjacency.shape[0]:,} nodes; "
-            "leave nodes without edges out"
+            "leave out nodes without edges"
         )
     if directed is None:
         compressed = entries.tocsr()
@@ -75,35 +67,35 @@ def _npy(content: bytes) -> np.ndarray:
 
 def _npz(content: bytes) -> Any:
     if not content.startswith(b"PK"):
-        raise InputError("is no .npz file: it is not a zip archive")
+        raise InputError("is not a .npz file: it is not a zip archive")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         names = archive.files
         if "format" in names:
             matrix = sp.load_npz(io.BytesIO(content))
-            if hasattr(matrix, "check_format"):  # SciPy does not check indices as it reads
+            if hasattr(matrix, "check_format"):  # SciPy does not check indices
                 matrix.check_format(full_check=True)
             return sp.coo_array(matrix) if matrix.format == "coo" else sp.csr_array(matrix)
         if len(names) != 1:
             shown = ", ".join(map(repr, names[:4])) + (", …" * (len(names) > 4))
             raise InputError(
-                f"holds {len(names)} arrays ({shown}); save one matrix, by numpy.savez or "
+                f"contains {len(names)} arrays ({shown}); save one matrix with numpy.savez or "
                 "scipy.sparse.save_npz"
             )
         matrix = archive[names[0]]
         if not isinstance(matrix, np.ndarray):
-            raise InputError(f"holds {names[0]!r}, which is no array")
+            raise InputError(f"contains {names[0]!r}, which is not an array")
         return matrix
 
 
 def _mtx(content: bytes) -> Any:
     rows, columns, entries, form, _, symmetry = scipy.io.mminfo(io.BytesIO(content))
-    # Before anything of that size is made: a header can ask for any size.
+    # Checked before allocating anything of that size, because a header may claim any size.
     least = 4 if form == "coordinate" else 2 if symmetry == "general" else 1  # "1 1\n" or "0\n"
     if least * (entries - rows) > len(content):
         raise InputError(
-            f"is cut off: it is to hold {entries:,} entries, but has {len(content):,} bytes"
+            f"is truncated: it declares {entries:,} entries, but has {len(content):,} bytes"
         )
     if max(rows, columns) >= 2**31:
-        raise InputError(f"is to hold a matrix of {rows:,} × {columns:,}, which is too large")
+        raise InputError(f"declares a matrix of {rows:,} × {columns:,}, which is too large")
     matrix = scipy.io.mmread(io.BytesIO(content))
     return sp.coo_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)

@@ -1,15 +1,21 @@
-"""NetworkX's graphs <-> `Graph`."""
+"""NetworkX graphs <-> `Graph`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.graph.graph import Graph
-from graphgate.io.network import Network, warn_of_merged_edges
+from graphgate.io.columns import is_real, python_column
+from graphgate.io.graph_tables import NODE, build_graph
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.tables import Table
 
 
 def from_networkx(
@@ -20,54 +26,175 @@ def from_networkx(
     weight: str | None = "weight",
     split: str | None = None,
 ) -> Graph:
-    """The `Graph` of a NetworkX graph, directed if that is.
+    """Make a graph from a NetworkX graph; it is directed if that is.
 
     Parameters
     ----------
-    g : Graph, DiGraph, MultiGraph or MultiDiGraph; any node that NetworkX takes is an id.
-    attributes : names of node attributes: numbers, booleans, text, lists of words, or one vector
-        of numbers. None takes all that are neither label nor split; [] takes none, and the
-        graph has only edges.
-    label, split : node attributes that hold the classes, and "train", "val" or "test".
-    weight : the edge attribute with the weights. As in NetworkX, an edge without it counts 1; if
-        no edge has it, or with None, the graph is unweighted.
+    g : Graph, DiGraph, MultiGraph or MultiDiGraph; any NetworkX node is an id.
+    attributes : names of node attributes: numbers, booleans, text, lists of words, mappings from
+        words to counts, or vectors of numbers. None takes all except label and split; [] takes
+        none. If the only attribute is a vector, it becomes the features `x`; next to others, its
+        entries become attributes `name[0]`, `name[1]`, ….
+    label, split : node attributes with the classes, and with "train", "val" or "test".
+    weight : the edge attribute with the weights. As in NetworkX, an edge without it has weight 1;
+        if no edge has it, or with None, the graph is unweighted.
 
-    Parallel edges add their weights, or are one edge in an unweighted graph, with an
-    `InputWarning`. Self-loops are dropped, as in every `Graph`.
+    Parallel edges add their weights, or become one edge of an unweighted graph, and self-loops are
+    dropped, both with an `InputWarning`.
 
     >>> import networkx as nx
     >>> from_networkx(nx.karate_club_graph(), attributes=[], label="club").classes
     ('Mr. Hi', 'Officer')
     """
-    network = network_from_networkx(g, weight=weight)
-    warn_of_merged_edges(network)
-    return network.graph(attributes=attributes, label=label, split=split)
-
-
-def network_from_networkx(g: Any, *, weight: str | None = "weight") -> Network:
-    """What a NetworkX graph says, before it is checked."""
     if not hasattr(g, "is_multigraph") or not hasattr(g, "nodes"):
-        raise InputError(f"a NetworkX graph is needed, got {type(g).__name__}")
+        raise InputError(f"a NetworkX graph is required, got {type(g).__name__}")
+    ids = list(g)
+    if not ids:
+        raise InputError("the graph has no nodes; a graph needs at least one")
+    columns = node_columns(g)
+    for name, what in ((label, "label"), (split, "split")):
+        if name is not None:
+            _require(columns, name, what)
+    chosen = _chosen(columns, attributes, {label, split})
+    x, names = None, None
+    if len(chosen) == 1 and _holds_vectors(columns[chosen[0]]):
+        matrix = _matrix(chosen.pop(), columns, ids)
+        x = sp.csr_array(matrix) if np.count_nonzero(matrix) < 0.2 * matrix.size else matrix
+        names = g.graph.get("feature_names")
+        names = names if names is not None and len(names) == matrix.shape[1] else None
+    rows = range(len(ids))
+    return build_graph(
+        edge_table(g, rows, weight, "the NetworkX graph"),
+        node_table(
+            g,
+            rows,
+            {name: columns[name] for name in chosen},
+            "the NetworkX graph",
+            strict=attributes is not None,
+        ),
+        ReadingOptions(id=NODE, label=None, directed=g.is_directed()),
+        g.graph.get("attribute_kinds"),
+        x=x,
+        ids=ids,
+        labels=None if label is None else columns[label],
+        splits=None if split is None else _masks(columns[split]),
+        feature_names=names,
+    )
+
+
+def edge_table(g: Any, names: Sequence[Any], weight: str | None, what: str) -> Table:
+    """The edges of a NetworkX graph by the names of its nodes, in the order of the nodes."""
     row = {node: at for at, node in enumerate(g)}
     found = list(g.edges(data=weight) if weight is not None else g.edges(data=False))
-    pairs = [(row[edge[0]], row[edge[1]]) for edge in found]
-    weights = None
+    known = pa.array(names)
+    columns = {
+        end: known.take(pa.array([row[edge[at]] for edge in found], pa.int64()))
+        for at, end in enumerate(("source", "target"))
+    }
     if weight is not None and any(edge[2] is not None for edge in found):
-        weights = [1.0 if edge[2] is None else edge[2] for edge in found]
-    kinds = g.graph.get("attribute_kinds") or {}
-    columns: dict[str, list[Any]] = {name: [None] * len(row) for name in kinds}
+        values = python_column([1.0 if edge[2] is None else edge[2] for edge in found])
+        if values is None:
+            raise InputError(f"{what}: a weight is not a number; weights must be positive numbers")
+        columns["weight"] = values
+    return Table(
+        pa.table(columns), what, place=lambda at: f"edge {found[at][0]!r}–{found[at][1]!r}"
+    )
+
+
+def node_table(
+    g: Any,
+    names: Sequence[Any],
+    columns: Mapping[str, list[Any]],
+    what: str,
+    *,
+    strict: bool = False,
+) -> Table:
+    """A column of names, and the attributes of the nodes; nested ones are left out or refused."""
+    ids = list(g)
+    made: dict[str, pa.Array] = {NODE: pa.array(names)}
+    for name, values in columns.items():
+        if _holds_vectors(values):
+            matrix = _matrix(name, columns, ids)
+            made |= {f"{name}[{at}]": pa.array(matrix[:, at]) for at in range(matrix.shape[1])}
+        elif (column := python_column(values)) is not None:
+            made[name] = column
+        elif strict:
+            raise InputError(f"{what}: the values of the attribute {name!r} are nested; drop it")
+        else:
+            warnings.warn(
+                f"{what}: the attribute {name!r} is left out, because its values are nested",
+                InputWarning,
+                stacklevel=3,
+            )
+    return Table(pa.table(made), what, place=lambda at: f"node {ids[at]!r}")
+
+
+def node_columns(g: Any) -> dict[str, list[Any]]:
+    """Name -> one value per node, None where a node has none."""
+    n = len(g)
+    columns: dict[str, list[Any]] = {
+        name: [None] * n for name in g.graph.get("attribute_kinds") or {}
+    }
     for at, (_, data) in enumerate(g.nodes(data=True)):
         for name, value in data.items():
-            columns.setdefault(str(name), [None] * len(row))[at] = value
-    return Network(
-        list(row),
-        np.array(pairs, dtype=np.int64).reshape(-1, 2),
-        weights,
-        directed=g.is_directed(),
-        columns=columns,
-        kinds=kinds,
-        feature_names=g.graph.get("feature_names"),
-    )
+            columns.setdefault(str(name), [None] * n)[at] = value
+    return columns
+
+
+def _require(columns: Mapping[str, Any], name: str, what: str) -> None:
+    if name not in columns:
+        known = ", ".join(map(repr, list(columns)[:6])) or "none"
+        more = ", …" if len(columns) > 6 else ""
+        raise InputError(f"no node has the {what} {name!r}; the attributes are {known}{more}")
+
+
+def _chosen(
+    columns: Mapping[str, Any], attributes: Iterable[str] | str | None, taken: set[str | None]
+) -> list[str]:
+    if attributes is None:
+        return [name for name in columns if name not in taken]
+    chosen = [attributes] if isinstance(attributes, str) else list(attributes)
+    for name in chosen:
+        _require(columns, name, "attribute")
+        if name in taken:
+            raise InputError(f"{name!r} is both label or split and an attribute; choose one")
+    if len(set(chosen)) != len(chosen):
+        raise InputError("an attribute is listed twice; list each once")
+    return chosen
+
+
+def _holds_vectors(values: list[Any]) -> bool:
+    given = [value for value in values if value is not None]
+    return bool(given) and all(map(_is_vector, given))
+
+
+def _is_vector(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and value.dtype.kind in "buif"
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(is_real, value))
+
+
+def _matrix(name: str, columns: Mapping[str, list[Any]], ids: list[Any]) -> np.ndarray:
+    """(N, F) from vectors of equal length, one per node."""
+    values = columns[name]
+    sizes = [-1 if value is None else len(value) for value in values]
+    if -1 in sizes:
+        raise InputError(
+            f"node {ids[sizes.index(-1)]!r} has no vector {name!r}, but other nodes have; "
+            "give every node one"
+        )
+    odd = next((at for at, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is not None:
+        raise InputError(
+            f"the vector {name!r} has {sizes[0]} entries at node {ids[0]!r}, "
+            f"but {sizes[odd]} at node {ids[odd]!r}; all must have the same length"
+        )
+    return np.stack([np.asarray(value) for value in values])
+
+
+def _masks(names: list[Any]) -> dict[str, np.ndarray]:
+    found = dict.fromkeys(str(name) for name in names if name is not None)
+    return {split: np.array([str(name) == split for name in names]) for split in found}
 
 
 def to_networkx(
@@ -78,12 +205,12 @@ def to_networkx(
     weight: str = "weight",
     split: str = "split",
 ) -> Any:
-    """A NetworkX Graph or DiGraph of the same nodes and edges, from which the graph can be made.
+    """Convert to a NetworkX Graph or DiGraph, from which `from_networkx` makes the same graph.
 
-    Attributes are node attributes of their names, absent where missing, and their kinds stand in
-    `g.graph["attribute_kinds"]`; features without attributes are one vector a node under
-    `features`, and their names `g.graph["feature_names"]`. Labels, splits and weights stand under
-    the names given, where the graph has them.
+    Attributes become node attributes, absent where missing, and `g.graph["attribute_kinds"]` has
+    their kinds. Features without attributes become one vector per node under the name `features`,
+    and `g.graph["feature_names"]` has their names. Labels, splits and weights get the names given,
+    where the graph has them.
 
     >>> g = to_networkx(Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]))
     >>> g.edges
@@ -92,7 +219,7 @@ def to_networkx(
     try:
         import networkx as nx
     except ImportError:
-        raise InputError("this needs NetworkX: pip install 'graphgate[graph]'") from None
+        raise InputError("to_networkx needs NetworkX: pip install 'graphgate[graph]'") from None
 
     ids = graph.ids.tolist()
     g = nx.DiGraph() if graph.directed else nx.Graph()
@@ -122,7 +249,7 @@ def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[s
     columns: dict[str, list[Any]] = {}
     if graph.x is not None:
         x = graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
-        columns[features] = list(x.copy())  # the graph's own rows are read-only
+        columns[features] = list(x.copy())  # the graph's own rows cannot be changed
     elif graph.attributes is not None:
         table = graph.attributes
         columns |= {name: table.column(name).tolist() for name in table.names}
@@ -139,5 +266,5 @@ def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[s
 
 def _add(columns: dict[str, list[Any]], name: str, values: list[Any]) -> None:
     if name in columns:
-        raise InputError(f"the graph has an attribute {name!r}; name label and split otherwise")
+        raise InputError(f"the graph has an attribute {name!r}; rename label= or split=")
     columns[name] = values

@@ -1,4 +1,4 @@
-"""One progress bar for everything that takes long; silent where nobody watches a terminal."""
+"""One progress bar for everything that takes long; silent unless standard error is a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Advance = Callable[..., None]
 def progress_bar(
     title: str, total: float, *, done: int = 0, show: bool = True
 ) -> Iterator[Advance]:
-    """Yields `advance(steps=1, note="")`; draws on standard error, and only on a terminal."""
+    """Yield `advance(steps=1, note="")`; draws on standard error, and only on a terminal."""
     if not (show and sys.stderr is not None and sys.stderr.isatty()):
         yield lambda steps=1, note="": None
         return

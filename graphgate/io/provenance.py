@@ -1,4 +1,4 @@
-"""Which versions computed something; every stored result names them."""
+"""The versions that computed a result; every stored result records them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def versions() -> dict[str, str]:
-    """Python, graphgate, and the libraries whose kernels decide the numbers."""
+    """Versions of Python, graphgate, and the libraries whose kernels determine the numbers."""
     found = {"python": platform.python_version()}
     for package in ("graphgate", "torch", "numpy", "scipy", "scikit-learn"):
         try:

@@ -1,4 +1,4 @@
-"""PyTorch Geometric's `Data` <-> `Graph`."""
+"""PyTorch Geometric `Data` <-> `Graph`."""
 
 from __future__ import annotations
 
@@ -10,65 +10,72 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError, InputWarning
 from graphgate.graph.graph import Graph
-from graphgate.io.network import Network, warn_of_merged_edges
+from graphgate.io.graph_tables import make_graph
 
 
 def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
-    """The `Graph` of a `torch_geometric.data.Data`.
+    """Make a graph from a `torch_geometric.data.Data`.
 
-    `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), the weights under the name `weight`,
-    `y` as labels (below 0: none) and every mask `train_mask`, `val_mask`, … as a split are taken;
-    so are `ids`, `classes` and `feature_names`, which `to_pyg` adds. Without `x` the graph has
-    only edges. The graph is undirected if every edge is there both ways with the same
-    weight. Where masks have several columns, `split` says which to take.
+    Parameters
+    ----------
+    data : takes `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), `y` as labels (negative:
+        none), every mask `train_mask`, `val_mask`, … as a split, and `ids`, `classes` and
+        `feature_names`, which `to_pyg` adds.
+    weight : the attribute with the edge weights.
+    split : which column of the masks to take, where they have several.
+
+    The graph is undirected if every edge is listed in both directions with the same weight.
     """
     if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
         raise InputError(
-            f"a torch_geometric.data.Data is needed, got {type(data).__name__}; of a dataset "
-            "give an element, such as dataset[0]"
+            f"a torch_geometric.data.Data is required, got {type(data).__name__}; of a dataset "
+            "pass an element, such as dataset[0]"
         )
     n = data.num_nodes
     if not n:
         raise InputError("the Data has no nodes; a graph needs at least one")
-    edges, weights = _edges(data, n, weight)
+    pairs, weights = _edges(data, n, weight)
+    directed = not _is_symmetric(pairs, weights, n)
+    if not directed:  # the same edges, listed once
+        once = pairs[:, 0] <= pairs[:, 1]
+        pairs, weights = pairs[once], None if weights is None else weights[once]
     ids = getattr(data, "ids", range(n))
-    network = Network(ids, edges, weights, directed=not _is_symmetric(edges, weights, n))
-    warn_of_merged_edges(network)
     if len(ids) != n:
-        raise InputError(f"the Data has {len(ids):,} ids for {n:,} nodes; give one a node")
-    return Graph.from_edge_index(
-        None if data.x is None else _features(data.x),
-        edges.T,
+        raise InputError(f"the Data has {len(ids):,} ids for {n:,} nodes; give one per node")
+    return make_graph(
+        pairs,
         weights,
+        "the Data",
+        "the Data",
+        x=None if data.x is None else _features(data.x),
         ids=ids,
         labels=_labels(data, n),
         splits=_splits(data, n, split),
-        directed=network.directed,
+        directed=directed,
         feature_names=getattr(data, "feature_names", None),
     )
 
 
 def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
-    """A `torch_geometric.data.Data` of the same nodes and edges.
+    """Convert to a `torch_geometric.data.Data`.
 
-    `x` (dense, unless `sparse` and the graph's features are), `edge_index`, `edge_weight` where
-    the graph is weighted, `y` (-1 where a node has no label) with `classes`, the splits as masks,
-    `ids` and `feature_names`. Attributes have no place in PyG and are refused: encode them with
-    `AttributeEncoder` and `graph.with_x` first. An undirected edge is given in both directions, as
-    PyG expects it.
+    It has `x` (dense, unless `sparse` is set and the graph's features are sparse), `edge_index`,
+    `edge_weight` if the graph is weighted, `y` (-1 where a node has no label) with `classes`, the
+    splits as masks, `ids` and `feature_names`. Undirected edges are listed in both directions, as
+    PyG expects. Attributes must be encoded first, with `AttributeEncoder` and `graph.with_x`.
     """
     import torch
 
     try:
         from torch_geometric.data import Data
     except ImportError:
-        raise InputError("this needs PyTorch Geometric: pip install torch_geometric") from None
+        raise InputError("to_pyg needs PyTorch Geometric: pip install torch_geometric") from None
 
     entries = graph.adjacency.tocoo()
     x = graph.x
     if graph.attributes is not None:
         raise InputError(
-            "PyG's Data holds numbers only; encode the attributes with AttributeEncoder, and pass "
+            "a Data contains only numbers; encode the attributes with AttributeEncoder, and pass "
             "graph.with_x(x)",
             about="nodes",
         )
@@ -101,7 +108,7 @@ def _csr_tensor(x: sp.csr_array) -> Any:
 
     parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
     indptr, indices, values = map(torch.from_numpy, parts)
-    with warnings.catch_warnings():  # torch calls its CSR tensors a beta as they are made
+    with warnings.catch_warnings():  # torch warns that CSR tensors are in beta
         warnings.simplefilter("ignore", UserWarning)
         return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
 
@@ -115,25 +122,25 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
     index = _array(data.edge_index)
     if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
         raise InputError(
-            f"edge_index must be whole numbers of shape (2, E), got {index.dtype} of {index.shape}"
+            f"edge_index must contain integers of shape (2, E), got {index.dtype} of {index.shape}"
         )
     outside = (index < 0) | (index >= n)
     if outside.any():
         at = int(np.argwhere(outside)[0, 1])
         raise InputError(
             f"edge {at} of edge_index is {tuple(index[:, at].tolist())}, but the Data has "
-            f"{n:,} nodes (0 to {n - 1}); mend the edge, or set num_nodes"
+            f"{n:,} nodes (0 to {n - 1}); fix the edge, or set num_nodes"
         )
     for name in ("edge_weight", "edge_attr"):
         if name != weight and name in data and data[name] is not None:
             warnings.warn(
-                f"{name} of the Data is left out; name it by `weight` if it holds weights",
+                f"{name} of the Data is left out; pass weight={name!r} if it contains weights",
                 InputWarning,
                 stacklevel=3,
             )
     if weight not in data or data[weight] is None:
         if weight != "edge_weight":
-            raise InputError(f"the Data has no {weight!r} to take the weights from")
+            raise InputError(f"the Data has no edge weights {weight!r}")
         return index.T.astype(np.int64), None
     weights = _array(data[weight])
     if weights.size == index.shape[1]:
@@ -141,16 +148,16 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
     if weights.shape != (index.shape[1],):
         raise InputError(
             f"{weight} has the shape {weights.shape} for {index.shape[1]:,} edges; "
-            "give one number an edge"
+            "give one number per edge"
         )
     return index.T.astype(np.int64), weights
 
 
 def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Row i of adj_t holds the edges that lead to i; ones are no weights."""
+    """Row i of adj_t lists the edges to node i; all ones means unweighted."""
     if not hasattr(adj_t, "to_sparse_coo"):
         raise InputError(
-            f"adj_t is a {type(adj_t).__name__}; give edge_index, or a sparse tensor of torch"
+            f"adj_t is a {type(adj_t).__name__}; give edge_index, or a sparse torch tensor"
         )
     coo = adj_t.to_sparse_coo().coalesce()
     target, source = _array(coo.indices())
@@ -182,8 +189,8 @@ def _labels(data: Any, n: int) -> list[Any] | None:
         y = y.reshape(-1)
     if y.shape != (n,):
         raise InputError(
-            f"y has the shape {y.shape} for {n:,} nodes; a label is one value a node, so set it "
-            "to None or to one column"
+            f"y has the shape {y.shape} for {n:,} nodes; labels need one value per node, so set "
+            "it to None or to one column"
         )
     values = y.tolist()
     if y.dtype.kind in "iu":
@@ -205,7 +212,7 @@ def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
         if mask.ndim == 2:
             if split is None or not 0 <= split < mask.shape[1]:
                 raise InputError(
-                    f"{name} has {mask.shape[1]} columns; say by split= which to take "
+                    f"{name} has {mask.shape[1]} columns; choose one with split= "
                     f"(0 to {mask.shape[1] - 1})"
                 )
             mask = mask[:, split]

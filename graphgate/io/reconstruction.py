@@ -1,4 +1,4 @@
-"""X̂, the features as the decoder gives them back, in files that name nodes and features."""
+"""X̂, the features that the decoder reconstructs, in files that name nodes and features."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from graphgate.errors import InputError
 from graphgate.io.embeddings import plain_array
-from graphgate.io.files import replacing
-from graphgate.io.places import StrPath, check_output_path
-from graphgate.io.table_writer import column, write_table
+from graphgate.io.files import StrPath, check_output_path, replacing
+from graphgate.io.table_files import write_table
+from graphgate.io.tables import id_array
 
 RECONSTRUCTION_ENDINGS = (".parquet", ".csv", ".npz")
 
@@ -21,13 +21,13 @@ RECONSTRUCTION_ENDINGS = (".parquet", ".csv", ".npz")
 def write_reconstruction(
     path: StrPath, ids: Any, x: np.ndarray, feature_names: Sequence[str] | None = None
 ) -> Path:
-    """Writes the (N, F) features that `GATE.reconstruct` gives.
+    """Write N ids and their (N, F) reconstructed features.
 
-    `.parquet`, `.csv`: node_id and a column a feature, named x0, x1, … where they have no names.
+    `.parquet`, `.csv`: node_id and one column per feature, named x0, x1, … by default.
     `.npz`: the arrays ids, reconstruction and feature_names.
     """
     target = check_output_path(path, RECONSTRUCTION_ENDINGS)
-    names = column(ids, "node id")
+    names = id_array(ids)
     if x.ndim != 2 or len(names) != len(x):
         raise InputError(f"a reconstruction of shape {x.shape} for {len(names):,} node ids")
     features = [f"x{at}" for at in range(x.shape[1])] if feature_names is None else feature_names
@@ -42,15 +42,12 @@ def write_reconstruction(
         "reconstruction": x,
         "feature_names": plain_array(pa.array(list(features), pa.string()), "feature name"),
     }
-    try:
-        with replacing(target) as temporary, temporary.open("wb") as file:
-            np.savez(file, **arrays)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
+    with replacing(target) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)
     return target
 
 
 def check_feature_names(path: StrPath, names: Sequence[str] | None) -> None:
-    """A table has one column of a name."""
+    """Refuses a feature with the name of the id column, which a table cannot store."""
     if names is not None and Path(path).suffix.lower() != ".npz" and "node_id" in names:
-        raise InputError("a feature is named 'node_id', as is the column of ids; write .npz")
+        raise InputError("a feature is named 'node_id', like the column of ids; write .npz")

@@ -1,4 +1,4 @@
-"""JSON objects from files, checked field by field before anything is made of them."""
+"""JSON objects from files, checked field by field before they are used."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Schema = Mapping[str, type | tuple[type, ...]]
 
 
 def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:
-    """Refuse a JSON object that lacks a field, has one too many, or one of another type."""
+    """Refuse a JSON object with a missing field, an unknown one, or one of the wrong type."""
     if not isinstance(body, dict):
-        raise InputError(f"{what}: its {where} is not a table of fields")
+        raise InputError(f"{what}: its {where} is not a JSON object")
     if missing := sorted(schema.keys() - body.keys()):
         raise InputError(f"{what}: its {where} lacks {missing[0]!r}")
     if extra := sorted(body.keys() - schema.keys()):

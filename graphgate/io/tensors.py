@@ -1,7 +1,7 @@
-"""Tensors with a JSON header in one file (safetensors): what models and checkpoints are kept in.
+"""Tensors with a JSON header in one file (safetensors), the format of models and checkpoints.
 
-Nothing in such a file can run code, and a file that is not exactly what was expected is
-refused before anything is made of it.
+Nothing in such a file can run code, and a file that is not exactly as expected is refused before
+it is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERSION = 1
 def write_tensors(
     path: Path | str, kind: str, header: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Write tensors under a header; `kind` says what the file is ("model", "checkpoint")."""
+    """Write tensors under a header; `kind` is "model" or "checkpoint"."""
     text = json.dumps({"kind": kind, "version": VERSION, **header}, allow_nan=False)
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_bytes(path, save(plain, metadata={_HEADER: text}))
@@ -36,11 +36,11 @@ def write_tensors(
 def read_tensors(
     path: Path | str, kind: str, schema: Schema
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read back what `write_tensors` wrote; `schema` gives the header's fields and their types."""
+    """Read what `write_tensors` wrote; `schema` gives the header's fields and their types."""
     path = Path(path)
     what = f"{path} is not a graphgate {kind} file"
     if not path.is_file():
-        raise InputError(f"there is no file {path}; give the path of a graphgate {kind} file")
+        raise InputError(f"{path} does not exist or is a folder; name a graphgate {kind} file")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -54,7 +54,7 @@ def read_tensors(
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"{what}: its tensor {name!r} holds values that are not finite")
+            raise InputError(f"{what}: its tensor {name!r} contains values that are not finite")
     return header, tensors
 
 
@@ -68,7 +68,7 @@ def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str
         raise InputError(f"{what}: its header says {seen!r}")
     if type(header.get("version")) is not int or header["version"] != VERSION:
         raise InputError(
-            f"{what} that this graphgate can read: it is of version {header.get('version')!r}, "
+            f"{what} of a supported version: its version is {header.get('version')!r}, "
             f"not {VERSION}"
         )
     body = {name: value for name, value in header.items() if name not in ("kind", "version")}
@@ -85,7 +85,7 @@ def check_tensors(
     expected: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
     what: str,
 ) -> None:
-    """Refuse tensors whose names, shapes or types are not those that the header calls for."""
+    """Refuse tensors whose names, shapes or types are not those that the header requires."""
     if tensors.keys() != expected.keys():
         odd = sorted(tensors.keys() ^ expected.keys())[0]
         raise InputError(f"{what}: its tensors do not fit its header ({odd!r})")

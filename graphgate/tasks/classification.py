@@ -17,8 +17,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from graphgate.errors import InputError, InputWarning
 from graphgate.graph.validation import label_codes
 from graphgate.io.embeddings import as_embedding
-from graphgate.io.graph_tables import open_table
-from graphgate.io.node_table import NodeColumns, read_nodes
+from graphgate.io.graph_tables import read_nodes
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.table_files import open_table
 
 Probe = Literal["one-vs-rest", "multinomial"]
 PROBES: tuple[str, ...] = get_args(Probe)
@@ -175,7 +176,7 @@ def read_labels(
     table = open_table(Path(path))
     table.require(id, label)
     others = [name for name in table.names if name not in (id, label)]
-    nodes = read_nodes(table, NodeColumns(id, label, drop=others))
+    nodes = read_nodes(table, ReadingOptions(id=id, label=label, drop=others))
     assert nodes.labels is not None
     labels = dict(zip(map(str, nodes.ids.to_pylist()), nodes.labels, strict=True))
     wanted = [str(node) for node in ids.tolist()]

@@ -1,4 +1,4 @@
-"""What was learned, in files: written, read back, and read by others."""
+"""Embeddings in files: written, read back, and read by other libraries."""
 
 import os
 import sys
@@ -8,24 +8,15 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import scipy.sparse as sp
-from graphs import random_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from graphgate import AttributeEncoder
 from graphgate.errors import InputError
-from graphgate.estimators.gate import GATE
-from graphgate.graph.attributes import Attributes
-from graphgate.graph.graph import Graph
-from graphgate.io import table_writer as tables
-from graphgate.io.attention import attention_table, write_attention
+from graphgate.io import table_files as tables
 from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
-from graphgate.io.graph_tables import read_graph
-from graphgate.io.graph_writer import write_graph
-from graphgate.io.places import check_new_folder, check_output_path
-from graphgate.io.reconstruction import write_reconstruction
+from graphgate.io.graph_files import read_graph
 
 Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
 
@@ -79,12 +70,12 @@ def test_a_written_embedding_can_be_a_node_table(tmp_path):
         ([1], Z, None, r"shape \(2, 3\) for 1 node ids"),
         ([1, 2], Z[0], None, r"shape \(3,\)"),
         ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
-        ([1, "a"], Z, None, r"the node id 1 cannot be written"),
-        ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be written: use only whole"),
-        ([True, False], Z, None, r"the node id True cannot be written"),
+        ([1, "a"], Z, None, r"the node id 1 cannot be stored"),
+        ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be stored: use only integers"),
+        ([True, False], Z, None, r"the node id True cannot be stored"),
         ([1, 2**70], Z, None, r"a node id does not fit into 64 bits"),
         ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
-        ([1, 2], Z, [0.5, "x"], r"the label 0\.5 cannot be written"),
+        ([1, 2], Z, [0.5, "x"], r"the label 0\.5 cannot be stored"),
     ],
 )
 def test_what_a_file_cannot_hold_is_refused(tmp_path, ids, z, labels, words):
@@ -109,47 +100,6 @@ def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
         write_embedding(tmp_path / name, [1, 2], Z)
     assert os.listdir(tmp_path) == [name]
     assert (tmp_path / name).read_text() == "old"
-
-
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "real.csv").touch()
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    write_embedding(tmp_path / "link.csv", [1, 2], Z)
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text().startswith("node_id")
-
-
-def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
-    (tmp_path / "dir.csv").mkdir()
-    (tmp_path / "file").touch()
-    kinds = (".parquet", ".csv")
-    assert check_output_path(str(tmp_path / "z.CSV"), kinds) == tmp_path / "z.CSV"
-    for path, words in [
-        ("z.txt", r"must end in \.parquet or \.csv"),
-        ("z", r"must end in \.parquet or \.csv"),
-        (".csv", r"must end in"),
-        ("dir.csv", r"is a directory"),
-        ("absent/z.csv", r"absent does not exist"),
-        ("file/z.csv", r"file is not a directory"),
-    ]:
-        with pytest.raises(InputError, match=words):
-            check_output_path(tmp_path / path, kinds)
-    with pytest.raises(InputError, match=r"must end in \.html"):
-        check_output_path(tmp_path / "z.csv", [".html"])
-
-
-def test_a_folder_without_permission_is_refused_beforehand(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)  # the suite may run as root
-    with pytest.raises(InputError, match="no permission"):
-        check_output_path(tmp_path / "z.csv", [".csv"])
-
-
-def test_a_folder_that_is_there_is_not_written_over(tmp_path):
-    assert check_new_folder(tmp_path / "new") == tmp_path / "new"
-    with pytest.raises(InputError, match="is there already"):
-        check_new_folder(tmp_path)
-    with pytest.raises(InputError, match="absent does not exist"):
-        check_new_folder(tmp_path / "absent" / "new")
 
 
 # --- every format --------------------------------------------------------------------------------
@@ -289,115 +239,3 @@ def test_an_embedding_as_a_frame_a_dictionary_and_a_file(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = Embedding(np.array([4, 5]), Z).to_frame()
     assert table.to_pydict() == {"node_id": [4, 5], "e0": [0.1, 4], "e1": [2, 5e-20], "e2": [-3, 6]}
-
-
-# --- attention and reconstruction ----------------------------------------------------------------
-
-
-def trained(directed=False, **settings):
-    graph = random_graph(3, directed=directed)
-    return graph, GATE((4, 3), epochs=3, random_state=0, **settings).fit(graph)
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_attention_is_a_table_of_edges(directed, tmp_path):
-    graph, gate = trained(directed)
-    ids = [f"n{i}" for i in range(graph.n_nodes)]
-    table = attention_table(ids, gate.attention_)
-    assert table.column_names == ["source", "target", "layer_1", "layer_2", "average"]
-    assert len(table) == graph.adjacency.nnz + graph.n_nodes
-    adjacency = graph.adjacency.toarray()
-    first = gate.attention_.encoder[0].toarray()
-    sums = dict.fromkeys(ids, 0.0)
-    for row in table.to_pylist():
-        source, target = int(row["source"][1:]), int(row["target"][1:])
-        assert source == target or adjacency[source, target] == 1  # the edge points to who looks
-        assert row["layer_1"] == first[target, source]
-        assert row["average"] == pytest.approx((row["layer_1"] + row["layer_2"]) / 2, rel=1e-6)
-        sums[row["target"]] += row["average"]
-    assert list(sums.values()) == pytest.approx([1.0] * graph.n_nodes, rel=1e-6)
-    write_attention(tmp_path / "a.csv", ids, gate.attention_)
-    back = pyarrow.csv.read_csv(tmp_path / "a.csv")
-    assert back.column("source").to_pylist() == table.column("source").to_pylist()
-    with pytest.raises(InputError, match="for 1 node ids"):
-        attention_table(["a"], gate.attention_)
-
-
-def test_a_decoder_with_attention_of_its_own_has_columns():
-    graph, gate = trained(shared_attention=False)
-    table = attention_table(graph.ids, gate.attention_)
-    layers = ["layer_1", "layer_2", "decoder_layer_1", "decoder_layer_2"]
-    assert table.column_names == ["source", "target", *layers, "average"]
-    mean = np.mean([table.column(name).to_numpy() for name in layers], axis=0)
-    np.testing.assert_allclose(table.column("average").to_numpy(), mean, rtol=1e-6)
-
-
-def test_a_reconstruction_names_nodes_and_features(tmp_path):
-    graph, gate = trained()
-    x = gate.reconstruct(graph)
-    names = ["a,b", 'q"', *map(str, range(graph.n_features - 2))]
-    write_reconstruction(tmp_path / "x.parquet", graph.ids, x, names)
-    table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
-    assert table.column_names == ["node_id", *names]
-    np.testing.assert_array_equal(np.stack([table[name].to_numpy() for name in names], axis=1), x)
-    write_reconstruction(tmp_path / "x.csv", graph.ids, x, names)
-    assert pyarrow.csv.read_csv(tmp_path / "x.csv").column_names == ["node_id", *names]
-    write_reconstruction(tmp_path / "x.npz", graph.ids, x)
-    with np.load(tmp_path / "x.npz", allow_pickle=False) as file:
-        np.testing.assert_array_equal(file["reconstruction"], x)
-        assert file["feature_names"].tolist() == [f"x{i}" for i in range(graph.n_features)]
-        assert file["ids"].tolist() == graph.ids.tolist()
-    for wrong in (names[:-1], ["node_id", *names[1:]]):
-        with pytest.raises(InputError, match="feature"):
-            write_reconstruction(tmp_path / "y.csv", graph.ids, x, wrong)
-    assert not (tmp_path / "y.csv").exists()
-
-
-# --- graphs --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-@pytest.mark.parametrize("binary", [True, False])
-def test_a_graph_is_two_tables_that_read_as_the_same_graph(tmp_path, ending, binary):
-    rng = np.random.default_rng(0)
-    there = rng.random((9, 12)) < 0.3
-    x = sp.csr_array(there if binary else there * rng.random((9, 12)), dtype=np.float32)
-    graph = Graph(
-        *(x, np.triu(rng.random((9, 9)) < 0.4, 1)),
-        ids=[f"n{at}" for at in range(9)],
-        labels=["a", None, "b"] * 3,
-    )
-    nodes, edges = write_graph(tmp_path / "new", graph, ending)
-    told = {"words": ["words"]} if binary and ending == ".csv" else {}
-    again = read_graph(edges, nodes, **told)
-    assert again.ids.tolist() == graph.ids.tolist()
-    assert again.label_values() == graph.label_values()
-    assert (again.adjacency != graph.adjacency).nnz == 0
-    encoder = AttributeEncoder(scale=False).fit(again.attributes)
-    found = sp.csr_array(encoder.transform(again.attributes)).toarray()
-    names = encoder.get_feature_names_out()
-    place = [name.rpartition("=")[2].rpartition(" ")[2].strip("w") for name in names]
-    expected = sp.csr_array(graph.x).toarray()[:, [int(at) for at in place]]
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_words_and_categories_of_a_graph_go_into_csv(tmp_path):
-    table = Attributes.from_columns(
-        {"town": ["Ulm", None, "Bern"], "says": [["a", "b"], ["b"], []], "n": [1.5, None, 2]}
-    )
-    graph = Graph(None, np.ones((3, 3)) - np.eye(3), attributes=table)
-    nodes, edges = write_graph(tmp_path, graph)
-    again = read_graph(edges, nodes, words=["says"])
-    assert again.attributes.kinds == table.kinds
-    for name in table.names:
-        assert again.attributes[name].tolist() == table[name].tolist()
-    for odd in ([["a b"], ["c"], ["d"]], [{"a": 0.5}, {"b": 1}, {}]):
-        graph = Graph(None, np.ones((3, 3)), attributes={"says": odd})
-        with pytest.raises(InputError, match=r"for which CSV has no place; write \.parquet"):
-            write_graph(tmp_path / "odd", graph)
-        assert not (tmp_path / "odd").exists()
-    with pytest.raises(InputError, match=r"not '\.txt'"):
-        write_graph(tmp_path, graph, ".txt")
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be made"):
-        write_graph(tmp_path / "file", again)

@@ -95,8 +95,8 @@ def test_the_same_content_gives_the_same_bytes(tmp_path):
 
 
 def test_a_missing_file_and_a_directory(tmp_path):
-    assert "there is no file" in refusal(tmp_path / "nothing.safetensors")
-    assert "there is no file" in refusal(tmp_path)
+    assert "does not exist" in refusal(tmp_path / "nothing.safetensors")
+    assert "does not exist" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,11 @@ def test_the_wrong_kind(path):
         ("{}", "None"),
         (text_of(kind=None), "None"),
         (text_of(kind=["model"]), r"\['model'\]"),
-        (text_of(version=2), "version 2, not 1"),
-        (text_of(version=None), "version None"),
-        (text_of(version="1"), "version '1'"),
+        (text_of(version=2), "version is 2, not 1"),
+        (text_of(version=0), "version is 0, not 1"),
+        (text_of(version=-1), "version is -1, not 1"),
+        (text_of(version=None), "version is None"),
+        (text_of(version="1"), "version is '1'"),
         (text_of(extra=0), "unknown field 'extra'"),
         ('{"kind": "model", "version": 1}', "lacks 'fixed'"),
         (text_of(size="3"), "'size' in its header has the wrong type"),
@@ -237,7 +239,7 @@ def test_a_whole_number_is_a_rate(path):
 
 
 def test_check_fields_names_the_place():
-    with pytest.raises(InputError, match="it: its training is not a table of fields"):
+    with pytest.raises(InputError, match="it: its training is not a JSON object"):
         check_fields([1], {"size": int}, "it", "training")
     with pytest.raises(InputError, match="it: its training lacks 'size'"):
         check_fields({}, {"size": int}, "it", "training")
@@ -251,7 +253,7 @@ def test_check_fields_names_the_place():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_values_that_are_not_finite(path, value, dtype):
     tensors = {"fine": torch.ones(2), "bad": torch.tensor([0.0, value, 1.0], dtype=dtype)}
-    assert "its tensor 'bad' holds values that are not finite" in refusal(
+    assert "its tensor 'bad' contains values that are not finite" in refusal(
         written(path, text_of(), tensors)
     )
 

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphgate import InputError
-from graphgate.io.graph_files import read_graph_file
+from graphgate import InputError, read_graph
 from graphgate.io.matrices import read_adjacency, read_matrix
 
 A = np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]])
@@ -79,7 +78,7 @@ HEAD = "%%MatrixMarket matrix coordinate"
 def test_direction_is_that_of_the_symmetry(tmp_path, text, expected, directed):
     (tmp_path / "a.mtx").write_text(text)
     np.save(tmp_path / "x.npy", X)
-    graph = read_graph_file(tmp_path / "a.mtx", tmp_path / "x.npy")
+    graph = read_graph(tmp_path / "a.mtx", tmp_path / "x.npy")
     assert graph.directed == directed
     assert (graph.adjacency.toarray() == expected).all()
     assert (dense(graph.x) == X).all()
@@ -88,11 +87,11 @@ def test_direction_is_that_of_the_symmetry(tmp_path, text, expected, directed):
 def test_direction_as_asked_for(tmp_path):
     sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.triu(A)))
     np.save(tmp_path / "x.npy", X)
-    graph = read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy", directed=False)
+    graph = read_graph(tmp_path / "a.npz", tmp_path / "x.npy", directed=False)
     assert (graph.adjacency.toarray() == A).all()
-    assert read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy").directed
+    assert read_graph(tmp_path / "a.npz", tmp_path / "x.npy").directed
     sp.save_npz(tmp_path / "a.npz", sp.csr_array(A))
-    assert read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy", directed=True).directed
+    assert read_graph(tmp_path / "a.npz", tmp_path / "x.npy", directed=True).directed
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -128,16 +127,16 @@ def test_files_that_are_not_there_or_not_of_their_kind(tmp_path):
     assert "is empty" in refusal(tmp_path / "a.mtx", b"")
     assert "is empty" in refusal(tmp_path / "b.mtx.gz", gzip.compress(b"\n"))
     assert "must end in one of .npz, .npy, .mtx" in refusal(tmp_path / "a.mat", b"x")
-    assert "cut off or not a .gz file" in refusal(tmp_path / "a.mtx.gz", b"no gzip")
+    assert "may be truncated or not a .gz file" in refusal(tmp_path / "a.mtx.gz", b"no gzip")
     assert "is not a zip archive" in refusal(tmp_path / "a.npz", b"no zip")
     assert "Missing banner" in refusal(tmp_path / "a.mtx", b"1 2\n")
 
 
 def test_headers_that_promise_too_much(tmp_path):
     many = f"{HEAD} real general\n10 10 99999999999\n1 1 1\n"
-    assert "is cut off: it is to hold 99,999,999,999 entries" in refusal(tmp_path / "a.mtx", many)
+    assert "is truncated: it declares 99,999,999,999 entries" in refusal(tmp_path / "a.mtx", many)
     square = "%%MatrixMarket matrix array real general\n300000 300000\n1\n"
-    assert "is cut off" in refusal(tmp_path / "a.mtx", square)
+    assert "is truncated" in refusal(tmp_path / "a.mtx", square)
     wide = f"{HEAD} pattern general\n2000000000 2000000000 1\n1 1\n"
     assert "1 edges between 2,000,000,000 nodes" in refusal(tmp_path / "a.mtx", wide)
     wider = f"{HEAD} pattern general\n4000000000 4000000000 1\n1 1\n"
@@ -148,28 +147,28 @@ def test_matrices_that_are_no_adjacency(tmp_path):
     np.save(tmp_path / "x.npy", X)
     assert "of shape (3, 2), but an adjacency is square" in refusal(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", X[0])
-    assert "holds an array of shape (2,)" in refusal(tmp_path / "x.npy")
+    assert "contains an array of shape (2,)" in refusal(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", A.astype(str))
-    assert "weights are real numbers" in refusal(tmp_path / "x.npy")
+    assert "weights must be real numbers" in refusal(tmp_path / "x.npy")
     np.savez(tmp_path / "x.npz", a=A, b=A)
-    assert "holds 2 arrays ('a', 'b'); save one matrix" in refusal(tmp_path / "x.npz")
+    assert "contains 2 arrays ('a', 'b'); save one matrix" in refusal(tmp_path / "x.npz")
     skew = f"{HEAD} real skew-symmetric\n3 3 1\n2 1 4\n"
     (tmp_path / "a.mtx").write_text(skew)
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(InputError, match=r"a\.mtx: the weight of .* must be positive"):
-        read_graph_file(tmp_path / "a.mtx", tmp_path / "x.npy")
+        read_graph(tmp_path / "a.mtx", tmp_path / "x.npy")
     sp.save_npz(tmp_path / "a.npz", sp.eye_array(4))
     with pytest.raises(InputError, match=r"has 3 rows, but .* has 4 nodes"):
-        read_graph_file(tmp_path / "a.npz", tmp_path / "x.npy")
-    with pytest.raises(InputError, match="neither labels nor names of attributes"):
-        read_graph_file(tmp_path / "a.npz", label="y")
+        read_graph(tmp_path / "a.npz", tmp_path / "x.npy")
+    with pytest.raises(InputError, match="neither labels nor named attributes"):
+        read_graph(tmp_path / "a.npz", label="y")
 
 
 def test_nothing_pickled_is_read(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[{}]], dtype=object), allow_pickle=True)
-    assert "is damaged or no .npy file" in refusal(tmp_path / "x.npy")
+    assert "is damaged or not a .npy file" in refusal(tmp_path / "x.npy")
     np.savez(tmp_path / "x.npz", np.array([[{}]], dtype=object))
-    assert "is damaged or no .npz file" in refusal(tmp_path / "x.npz")
+    assert "is damaged or not a .npz file" in refusal(tmp_path / "x.npz")
 
 
 def test_indices_outside_of_a_sparse_array(tmp_path):

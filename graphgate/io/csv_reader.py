@@ -1,0 +1,296 @@
+"""CSV and TSV files with a header: read fast by Arrow, explained line by line where it cannot be.
+
+Arrow reads an unclosed quote without complaint as one long cell, and `01000` as a number. Both
+leave traces in the bytes, which are scanned on their way to Arrow, so that good files are read at
+full speed and only suspicious ones are read again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from graphgate.errors import InputError
+from graphgate.io.files import StrPath, check_file, decompressed, file_ending, first_line
+from graphgate.io.tables import Conversion, Table, check_names
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_BLOCK = 1 << 24  # bytes; a row must fit into one, and rows of ten thousand columns exist
+_PADDED = r"^\s*[-+]?0[0-9xX]"  # text although it looks like a number: 01000, -01, 007.5, 0x1F
+
+# Types that Arrow may guess; a column of another type ("12:30" is a time) is read as text.
+_GUESSED = (
+    *(pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string),
+    *(pa.types.is_null, pa.types.is_date, pa.types.is_timestamp),
+)
+
+
+class CsvTable(Table):
+    """A UTF-8 file, possibly compressed, whose first line names the columns.
+
+    An empty cell is a missing value. A column in which any number is written with leading zeros is
+    text, as ids are.
+    """
+
+    spelled = True
+
+    def __init__(self, path: StrPath) -> None:
+        self.path, self.what = check_file(path), str(path)
+        self.separator = SEPARATORS[file_ending(path)[0]]
+        self.names: list[str] = []
+        with self._explained({}):
+            header = next((cells for _, cells in self._records()), None)
+            if header is None:
+                raise InputError(f"{path} is empty; its first line must name the columns")
+            if any("\n" in name for name in header):
+                self._check_quotes(header)
+        self.names = check_names(self.what, header)
+
+    def require(self, *names: str) -> None:
+        try:
+            super().require(*names)
+        except InputError as error:
+            sign = "commas" if self.separator == "," else "tabs"
+            raise InputError(f"{error} (columns must be separated by {sign})") from None
+
+    def columns(
+        self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
+    ) -> Iterator[tuple[str, pa.ChunkedArray]]:
+        conversions = conversions or {}
+        types = {"text": pa.string(), "float": pa.float64()}
+        fixed = {name: types[how] for name, how in conversions.items() if how in types}
+        table, scan = self._read(names, fixed)
+        as_text = [f.name for f in table.schema if not any(fits(f.type) for fits in _GUESSED)]
+        if scan.padded:
+            as_text += self._padded(
+                [
+                    field.name
+                    for field in table.schema
+                    if field.name not in conversions
+                    and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
+                ]
+            )
+        if as_text:
+            again, _ = self._read(as_text, dict.fromkeys(as_text, pa.string()))
+        for name in names:
+            yield name, (again if name in as_text else table).column(name)
+
+    def place(self, row: int) -> str:
+        return f"line {self._row(row)[0]}"
+
+    def cell(self, row: int, name: str) -> str:
+        value = self._row(row)[1][self.names.index(name)]
+        return repr(value) if value else "the empty cell"
+
+    # --- Arrow -----------------------------------------------------------------------------------
+
+    def _read(
+        self, names: Sequence[str], types: Mapping[str, pa.DataType]
+    ) -> tuple[pa.Table, _Scan]:
+        with self._explained(types), decompressed(self.path) as stream:
+            scan = _Scan(stream, self.separator)
+            table = pyarrow.csv.read_csv(scan, *self._options(names, types))
+            if scan.suspicious:
+                self._check_quotes(self.names)
+        return table, scan
+
+    def _padded(self, names: Sequence[str]) -> list[str]:
+        """Those of these columns in which a number has leading zeros, found block by block."""
+        found: set[str] = set()
+        with decompressed(self.path) as stream:
+            text = dict.fromkeys(names, pa.string())
+            for batch in pyarrow.csv.open_csv(
+                _Scan(stream, self.separator), *self._options(names, text)
+            ):
+                for name in [name for name in names if name not in found]:
+                    if pc.any(pc.match_substring_regex(batch.column(name), _PADDED)).as_py():
+                        found.add(name)
+        return [name for name in names if name in found]
+
+    def _options(self, names: Sequence[str], types: Mapping[str, pa.DataType]) -> tuple[Any, ...]:
+        return (
+            pyarrow.csv.ReadOptions(block_size=_BLOCK),
+            pyarrow.csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            # Only an empty cell is missing; "NA" is text like any other.
+            pyarrow.csv.ConvertOptions(
+                column_types=types,
+                include_columns=list(names),
+                null_values=[""],
+                strings_can_be_null=True,
+                true_values=["true", "True", "TRUE"],
+                false_values=["false", "False", "FALSE"],
+            ),
+        )
+
+    # --- Python, for places and errors -----------------------------------------------------------
+
+    def _row(self, row: int) -> tuple[int, list[str]]:
+        return next(found for at, found in enumerate(self._records(), start=-1) if at == row)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Last line number and cells of every row, the header first; empty lines are no rows."""
+        with self._lines() as lines:
+            reader = csv.reader(lines, delimiter=self.separator)
+            yield from ((reader.line_num, cells) for cells in reader if cells)
+
+    @contextmanager
+    def _lines(self) -> Iterator[Iterator[str]]:
+        limit = csv.field_size_limit(sys.maxsize)
+        try:
+            with (
+                decompressed(self.path) as stream,
+                io.BufferedReader(stream) as file,
+                io.TextIOWrapper(file, "utf-8-sig", newline="") as text,
+            ):
+                yield text
+        finally:
+            csv.field_size_limit(limit)
+
+    def _check_quotes(self, names: Sequence[str]) -> None:
+        """Refuses a cell whose quote is not closed in its row, or is closed in a later one.
+
+        A quote elsewhere in a cell is text, as for Arrow.
+        """
+        record: list[str] = []  # the lines of the current row
+        ended = False
+
+        def lines(text: Iterator[str]) -> Iterator[str]:
+            nonlocal ended
+            for line in text:
+                record.append(line)
+                yield line
+            ended = True
+
+        with self._lines() as text:
+            reader = csv.reader(lines(text), delimiter=self.separator, strict=True)
+            while not ended:
+                record.clear()
+                try:
+                    next(reader, None)
+                except csv.Error:
+                    if ended or len(record) > 1:
+                        self._refuse_quote(names, record, reader.line_num, open_to_end=ended)
+
+    def _refuse_quote(
+        self, names: Sequence[str], record: list[str], last: int, *, open_to_end: bool
+    ) -> NoReturn:
+        lines = [line.rstrip("\r\n") + "\n" for line in record]
+        cells = next(csv.reader(lines, delimiter=self.separator))
+        ends = np.cumsum([cell.count("\n") for cell in cells])
+        at = len(cells) - 1 if open_to_end else int(np.argmax(ends >= len(record) - 1))
+        line = last - len(record) + 1 + (int(ends[at - 1]) if at else 0)
+        column = f", column {names[at].splitlines()[0]!r}" if at < len(names) else ""
+        raise InputError(
+            f"{self.path}, line {line}{column}: the quote that opens a cell is not closed; "
+            "close it, or double a quote that is part of the text"
+        )
+
+    @contextmanager
+    def _explained(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
+        """Turns errors of Arrow and of Python's reader into a sentence that names the line."""
+        try:
+            yield
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            self._check_encoding()
+            self._explain(types, first_line(error))
+
+    def _explain(self, types: Mapping[str, pa.DataType], otherwise: str) -> NoReturn:
+        self._check_quotes(self.names)
+        for row, (line, cells) in enumerate(self._records(), start=-1):
+            if len(cells) != len(self.names):
+                raise InputError(
+                    f"{self.path}, line {line}: {len(cells)} cell(s), but the header names "
+                    f"{len(self.names)} columns; fix the line"
+                )
+            for name, value in zip(self.names, cells, strict=True):
+                if row >= 0 and types.get(name) == pa.float64() and value and not _is_number(value):
+                    self.refuse_cell(row, name, "is not a number; fix the cell or drop the column")
+        raise InputError(f"{self.path} cannot be read as CSV: {otherwise}")
+
+    def _check_encoding(self) -> None:
+        with decompressed(self.path) as stream:
+            data: bytes = stream.read()
+        try:
+            data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InputError(
+                f"{self.path}, line {line}: byte {data[error.start]:#04x} is not UTF-8; "
+                "save the table as UTF-8"
+            ) from None
+
+
+def _is_number(value: str) -> bool:
+    try:
+        pa.scalar(value.strip()).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+class _Scan:
+    """A stream of bytes for Arrow that notes two traces of misread cells.
+
+    suspicious : quotes do not alternate between the start and the end of a cell. In a file without
+        this trace, every quoted cell is closed.
+    padded : a number may be written with leading zeros.
+    """
+
+    _REACH = 16  # bytes of the previous block that are kept, to look back
+
+    def __init__(self, stream: Any, separator: str) -> None:
+        self._stream = stream
+        self._edges = np.frombuffer(f'{separator}\r\n"'.encode(), np.uint8)
+        self._blanks = [ord(sign) for sign in " \t" if sign != separator]
+        self._tail = b"\n" * self._REACH
+        self._quotes = 0
+        self._misplaced = self._ended = self.padded = self.closed = False
+
+    @property
+    def suspicious(self) -> bool:
+        return self._misplaced or self._quotes % 2 == 1
+
+    def read(self, size: int) -> bytes:
+        block: bytes = self._stream.read(size)
+        while len(block) < size and (more := self._stream.read(size - len(block))):
+            block += more
+        if len(block) < size and not self._ended:
+            self._ended = True
+            block += b"\n"  # Arrow refuses a header without a line ending
+        self._look(block.removeprefix(b"\xef\xbb\xbf") if not self._tail.strip() else block)
+        return block
+
+    def _look(self, block: bytes) -> None:
+        """Looks at the block, and at the last byte of the one before it, now with its successor."""
+        data = np.frombuffer(self._tail + block, np.uint8)
+        self._tail = data[-self._REACH :].tobytes()
+        seen = data[self._REACH - 1 : -1]
+        if b'"' in block or data[self._REACH - 1] == ord('"'):
+            self._count_quotes(data, np.flatnonzero(seen == ord('"')) + self._REACH - 1)
+        if not self.padded:
+            self._find_zeros(data, np.flatnonzero(seen == ord("0")) + self._REACH - 1)
+
+    def _count_quotes(self, data: np.ndarray, at: np.ndarray) -> None:
+        # Of a doubled quote, the first seems to close the cell and the second to open it again.
+        opens = (np.arange(len(at)) + self._quotes) % 2 == 0
+        beside = np.where(opens, data[at - 1], data[at + 1])
+        self._misplaced |= not np.isin(beside, self._edges).all()
+        self._quotes += len(at)
+
+    def _find_zeros(self, data: np.ndarray, at: np.ndarray) -> None:
+        after = data[at + 1]
+        at = at[((after >= ord("0")) & (after <= ord("9"))) | (after | 32 == ord("x"))]
+        before = at - 1
+        before -= np.isin(data[before], (ord("+"), ord("-")))
+        while (blank := np.isin(data[before], self._blanks) & (before > 0)).any():
+            before = before - blank
+        self.padded = bool(np.isin(data[before], self._edges).any())

@@ -1,0 +1,101 @@
+"""How the tables of a graph are read, in a form that can be stored and applied again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, cast
+
+from graphgate.errors import InputError
+from graphgate.graph.attributes import KINDS, Kind
+from graphgate.io.tables import Table
+
+UNKNOWN_NODES = ("drop", "add", "refuse")
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """The keyword arguments of `read_graph` and `from_tables` that select and interpret columns.
+
+    source, target, weight : columns of the edge table. The weight may be absent, and None ignores
+        it. Other columns are ignored with a warning.
+    id, label : columns of the node table. The label may be absent, and None makes it an attribute.
+    drop : columns of the node table to leave out. All others are attributes.
+    words, categories : columns of the node table that are text to be split at white space into
+        words, and categories although they look like numbers.
+    unknown_nodes : what to do with edges that name a node which the node table lacks: "drop" the
+        edge, "add" the node with all attributes missing, both with a warning that counts them, or
+        "refuse".
+    directed : whether edges are directed; None follows the file, and a table is undirected.
+
+    >>> ReadingOptions.from_dict(ReadingOptions(drop="name").to_dict()).drop
+    ('name',)
+    """
+
+    source: str = "source"
+    target: str = "target"
+    weight: str | None = "weight"
+    id: str = "id"
+    label: str | None = "label"
+    drop: Iterable[str] = ()
+    words: Iterable[str] = ()
+    categories: Iterable[str] = ()
+    unknown_nodes: str = "drop"
+    directed: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.unknown_nodes not in UNKNOWN_NODES:
+            raise InputError(
+                f"unknown_nodes must be one of {', '.join(UNKNOWN_NODES)}, "
+                f"got {self.unknown_nodes!r}"
+            )
+        for name in ("drop", "words", "categories"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A mapping for JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> ReadingOptions:
+        known = [field.name for field in fields(cls)]
+        if odd := [name for name in stored if name not in known]:
+            raise InputError(
+                f"{odd[0]!r} is not an option of reading a graph; they are {', '.join(known)}"
+            )
+        return cls(**stored)
+
+    def edge_columns(self, table: Table) -> list[str]:
+        """Source, target and, where the table has it, weight."""
+        table.require(self.source, self.target)
+        if self.weight not in (None, *table.names) and self.weight != ReadingOptions.weight:
+            table.require(cast("str", self.weight))
+        if len({self.source, self.target, self.weight}) < 3:
+            raise InputError(f"{table.what}: source, target and weight must be different columns")
+        weight = [name for name in table.names if name == self.weight]
+        return [self.source, self.target, *weight]
+
+    def label_column(self, table: Table) -> str | None:
+        """The column of the labels, if there is one that is not dropped."""
+        if self.label not in (None, *table.names) and self.label != ReadingOptions.label:
+            table.require(cast("str", self.label))
+        return self.label if self.label in table.names and self.label not in self.drop else None
+
+    def kinds_of(self, table: Table, kinds: Mapping[str, str] | None) -> dict[str, Kind]:
+        """Known kinds by column; refuses a column that does not exist, or two kinds of one."""
+        known = {name: kind for name, kind in (kinds or {}).items() if name in table.names}
+        wanted = [(name, "words") for name in self.words]
+        for name, kind in [*wanted, *((name, "category") for name in self.categories)]:
+            table.require(name)
+            if known.setdefault(name, kind) != kind:
+                raise InputError(f"the column {name!r} cannot be both {known[name]} and {kind}")
+        for name, kind in known.items():
+            if kind not in KINDS:
+                raise InputError(
+                    f"the column {name!r} cannot be of kind {kind!r}; use {', '.join(KINDS)}"
+                )
+        return cast("dict[str, Kind]", known)

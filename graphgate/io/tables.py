@@ -1,0 +1,203 @@
+"""Tables of named Arrow columns: in memory, or a Parquet file read a few columns at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from graphgate.errors import InputError, listing
+from graphgate.graph.validation import plain
+from graphgate.io.files import StrPath, check_file, first_line
+
+_INDEX = re.compile(r"__index_level_\d+__")
+_TOGETHER = 8  # Parquet columns read at once: enough for two threads, few enough for memory
+# How a text file is to convert a column: unchanged, to float64, or by guessing although numbers
+# are written with leading zeros.
+Conversion = Literal["text", "float", "number"]
+
+
+class Table:
+    """An Arrow table, a pandas or Polars data frame, or anything with an Arrow stream.
+
+    Parameters
+    ----------
+    what : names the table in error messages.
+    place : words for the place of a row; by default its number from 0.
+
+    Attributes
+    ----------
+    names : the columns, distinct and not empty.
+    spelled : whether values are known only by their spelling, as in text files; an integer and
+        its digits are then the same.
+    """
+
+    spelled = False
+
+    def __init__(
+        self,
+        frame: Any,
+        what: str,
+        *,
+        place: Callable[[int], str] | None = None,
+        spelled: bool = False,
+    ) -> None:
+        self.what, self.spelled = what, spelled
+        self._table, self._place = _arrow_table(frame, what), place
+        self.names = check_names(what, self._table.column_names)
+
+    def columns(
+        self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
+    ) -> Iterator[tuple[str, pa.ChunkedArray]]:
+        """Columns by name, in this order; an iterator, so that not all are in memory at once."""
+        for name in names:
+            yield name, self._table.column(name)
+
+    def place(self, row: int) -> str:
+        return f"row {row}" if self._place is None else self._place(row)
+
+    def cell(self, row: int, name: str) -> str:
+        """The content of a cell, for messages."""
+        ((_, column),) = self.columns([name])
+        value = column[row].as_py()
+        text = "the missing value" if value is None else repr(value)
+        return text if len(text) <= 80 else f"{text[:79]}…"
+
+    def refuse_cell(self, row: int, name: str, problem: str) -> NoReturn:
+        raise InputError(
+            f"{self.what}, {self.place(row)}, column {name!r}: {self.cell(row, name)} {problem}"
+        )
+
+    def require(self, *names: str) -> None:
+        for name in names:
+            if name not in self.names:
+                known = [repr(known) for known in self.names if known.isprintable()]
+                shown = listing(known, 5) or "none"
+                raise InputError(f"{self.what} has no column {name!r}; its columns are {shown}")
+
+
+class ParquetTable(Table):
+    """A Parquet file, of which only the requested columns are read."""
+
+    def __init__(self, path: StrPath) -> None:
+        self.what, self._place = str(path), None
+        found = check_file(path)
+        with self._explained():
+            self._file = pyarrow.parquet.ParquetFile(found, pre_buffer=False)
+            names = check_names(self.what, self._file.schema_arrow.names)
+        # A pandas index without a name is a row number, not a column.
+        self.names = [name for name in names if not _INDEX.fullmatch(name)]
+
+    def columns(
+        self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
+    ) -> Iterator[tuple[str, pa.ChunkedArray]]:
+        for start in range(0, len(names), _TOGETHER):
+            some = list(names[start : start + _TOGETHER])
+            with self._explained():
+                table = self._file.read(columns=some)
+                for column in table.columns:  # Parquet's reader does not check that text is UTF-8
+                    if not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
+                        column.validate(full=True)
+            for name in some:
+                yield name, table.column(name)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or first_line(error)
+            raise InputError(f"{self.what} cannot be read as Parquet: {reason}") from None
+
+
+def check_names(what: str, names: Sequence[Any]) -> list[str]:
+    """Refuses columns without a name, and two columns of the same name."""
+    seen: set[str] = set()
+    for at, name in enumerate(names, start=1):
+        if name is None or name != name or not str(name).strip():
+            raise InputError(
+                f"column {at} of {what} has no name; name it, or write the table without its index"
+            )
+        if not isinstance(name, str):
+            raise InputError(f"column {at} of {what} is named {name!r}; column names must be text")
+        if name in seen:
+            raise InputError(f"{what} has two columns named {name!r}; rename or remove one")
+        seen.add(name)
+    return list(names)
+
+
+def _arrow_table(frame: Any, what: str) -> pa.Table:
+    """A named pandas index becomes a column; one without a name is a row number."""
+    try:
+        if isinstance(frame, pa.Table):
+            return frame
+        if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
+            named = any(name is not None for name in frame.index.names)
+            frame = frame.reset_index() if named else frame
+            check_names(what, list(frame.columns))  # Arrow would convert any name to text
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        if hasattr(frame, "to_arrow"):
+            found = frame.to_arrow()
+            return found if isinstance(found, pa.Table) else pa.table(found)
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+    except InputError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"{what} cannot be read as a table: {_reason(error)}") from None
+    raise InputError(
+        f"{what} must be a pandas or Polars data frame or an Arrow table, "
+        f"got {type(frame).__name__}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Arrow names the column of a data frame in the second part of its error."""
+    found = re.search(r"failed for column (.+) with type object", str(error))
+    if found:
+        return f"column {found[1]!r} mixes values of several types; use only numbers or only text"
+    parts = [str(part).strip() for part in error.args if str(part).strip()]
+    return "; ".join(part.splitlines()[0] for part in parts) or first_line(error)
+
+
+# --- Python values -------------------------------------------------------------------------------
+
+_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+
+
+def id_array(ids: Any) -> pa.Array:
+    """Node ids as one Arrow column of integers or text."""
+    found = _typed_array(ids, "node id", (int, str))
+    return found.cast(pa.int64()) if pa.types.is_null(found.type) else found
+
+
+def value_array(values: Any, what: str) -> pa.Array:
+    """Labels or categories, None where missing, as one Arrow column of a single type."""
+    found = _typed_array(values, what, tuple(_TYPES))
+    return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+
+
+def _typed_array(values: Any, what: str, allowed: tuple[type, ...]) -> pa.Array:
+    items = [
+        plain(item) for item in (values.tolist() if isinstance(values, np.ndarray) else values)
+    ]
+    given = {_base(type(item)): item for item in reversed(items) if item is not None}
+    if given.keys() == {int, float} and float in allowed:
+        del given[int]
+    odd = [item for kind, item in given.items() if kind not in allowed]
+    if odd or len(given) > 1:
+        shown = odd[0] if odd else next(item for item in items if item is not None)
+        raise InputError(f"the {what} {shown!r} cannot be stored: use only integers or only text")
+    try:
+        return pa.array(items, _TYPES[next(iter(given))] if given else pa.null())
+    except (pa.ArrowInvalid, OverflowError):
+        raise InputError(f"a {what} does not fit into 64 bits; use text") from None
+
+
+def _base(kind: type) -> type:
+    return next((base for base in _TYPES if issubclass(kind, base)), kind)

@@ -1,0 +1,275 @@
+"""Edge lists, adjacency lists and Pajek's .net files, read without other libraries.
+
+NetworkX has a reader for Pajek too, but it requires a label for every vertex, reads edges that
+follow arcs as arcs, and the neighbor lists of `*arcslist` as pairs with a weight.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from graphgate.errors import InputError, InputWarning
+from graphgate.io.files import StrPath, read_text
+from graphgate.io.graph_tables import NODE, GraphTables
+from graphgate.io.tables import Table
+
+# --- lists ---------------------------------------------------------------------------------------
+
+
+def read_edge_list(path: StrPath) -> GraphTables:
+    """One edge per line: source, target and optionally a weight or {'weight': …}; # comments."""
+    ends: list[list[str]] = []
+    places: list[int] = []
+    weights: list[float | None] = []
+    for number, line in _without_heading(path, list(_lines(path))):
+        source, *rest = line.split(None, 2)
+        if not rest:
+            hint = " (a comma-separated table must end in .csv)" if "," in line else ""
+            raise InputError(
+                f"{path}, line {number}: {line.strip()[:40]!r} names one node; an edge list has "
+                f"source, target and optionally a weight on each line{hint}"
+            )
+        ends.append([source, rest[0]])
+        places.append(number)
+        weights.append(_weight(path, number, rest[1]) if len(rest) > 1 else None)
+    if not ends:
+        raise InputError(f"{path} contains no edge; give one per line, source and target")
+    if None in weights and any(weight is not None for weight in weights):
+        raise InputError(
+            f"{path}, line {places[weights.index(None)]}: the edge has no weight, but others have; "
+            "give all edges a weight, or none"
+        )
+    return GraphTables(_edges(path, ends, None if None in weights else weights, places))
+
+
+def read_adjacency_list(path: StrPath) -> GraphTables:
+    """One node per line, followed by its neighbors; # starts a comment."""
+    rows: dict[str, None] = {}
+    ends: list[list[str]] = []
+    places: list[int] = []
+    for number, line in _lines(path):
+        source, *targets = line.split()
+        rows |= dict.fromkeys([source, *targets])
+        ends += [[source, target] for target in targets]
+        places += [number] * len(targets)
+    if not rows:
+        raise InputError(f"{path} contains no node; give one per line, followed by its neighbors")
+    nodes = Table(pa.table({NODE: pa.array(rows, pa.string())}), str(path), spelled=True)
+    return GraphTables(_edges(path, ends, None, places), nodes)
+
+
+def _edges(
+    path: StrPath, ends: Sequence[Any], weights: Sequence[Any] | None, places: Sequence[int]
+) -> Table:
+    pairs = np.array(ends, dtype=object).reshape(-1, 2)
+    kind = pa.string() if not len(pairs) or isinstance(pairs[0, 0], str) else pa.int64()
+    columns = {"source": pa.array(pairs[:, 0], kind), "target": pa.array(pairs[:, 1], kind)}
+    if weights is not None:
+        columns["weight"] = pa.array(weights, pa.float64())
+    return Table(pa.table(columns), str(path), spelled=True, place=lambda at: f"line {places[at]}")
+
+
+def _lines(path: StrPath) -> Iterator[tuple[int, str]]:
+    """Lines with content, and their numbers."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        content = line.partition("#")[0]
+        if content and not content.isspace():
+            yield number, content
+
+
+def _without_heading(path: StrPath, lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The lines without a first one of words, such as "source target", above one of numbers."""
+    if len(lines) < 2:
+        return lines
+    first, second = (line.split()[:2] for _, line in lines[:2])
+    if any(map(_is_integer, first)) or not all(map(_is_integer, second)):
+        return lines
+    warnings.warn(
+        f"{path}, line {lines[0][0]}: {lines[0][1].strip()!r} is read as a heading, not an edge",
+        InputWarning,
+        stacklevel=4,
+    )
+    return lines[1:]
+
+
+def _is_integer(name: str) -> bool:
+    return re.fullmatch(r"-?\d+", name) is not None
+
+
+def _weight(path: StrPath, number: int, field: str) -> float | None:
+    """The number in a third field, or the 'weight' of a mapping, if it has one."""
+    try:
+        if not field.lstrip().startswith("{"):
+            return float(field)
+        data = ast.literal_eval(field.strip())
+        return float(data["weight"]) if "weight" in data else None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InputError(
+            f"{path}, line {number}: {field.strip()[:40]!r} after source and target is not a "
+            "weight; give a number, {'weight': number}, or nothing"
+        ) from None
+
+
+# --- Pajek ---------------------------------------------------------------------------------------
+
+_SECTIONS = ("*network", "*vertices", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix")
+_FIELD = re.compile(r'"([^"]*)"|(\S+)')
+
+
+def read_pajek(path: StrPath) -> GraphTables:
+    """The graph in a .net file, its nodes named by their labels where these are distinct.
+
+    `*arcs` and `*arcslist` make it directed; `*edges` next to them count in both directions. A
+    `*matrix` is directed unless it is symmetric. Coordinates and shapes of vertices are left out;
+    further pairs of name and value are attributes.
+    """
+    return _PajekReader(path).read()
+
+
+class _PajekReader:
+    def __init__(self, path: StrPath) -> None:
+        self.path = path
+        self.line = 0
+        self.n = self.most = 0
+        self.labels: dict[int, str] = {}
+        self.columns: dict[str, dict[int, str]] = {}
+        self.edges: list[tuple[int, int, float, bool, int]] = []  # ends, weight, arc, line
+        self.matrix: list[list[float]] = []
+
+    def read(self) -> GraphTables:
+        section = ""
+        text = read_text(self.path)
+        self.most = max(10**6, 10 * len(text))  # a header may claim any number of nodes
+        for self.line, line in enumerate(text.split("\n"), start=1):
+            fields = line.split()
+            if not fields or fields[0].startswith("%"):
+                continue
+            if fields[0].startswith("*"):
+                section = self._section(fields)
+            elif section == "*vertices":
+                self._vertex(line)
+            elif section in ("*arcs", "*edges"):
+                if len(fields) < 2:
+                    self._refuse("an edge needs two vertices")
+                weight = self._number(fields[2]) if len(fields) > 2 else 1.0
+                self._add(fields[0], fields[1:2], section == "*arcs", weight)
+            elif section in ("*arcslist", "*edgeslist"):
+                self._add(fields[0], fields[1:], section == "*arcslist")
+            elif section == "*matrix":
+                self.matrix.append([self._number(field) for field in fields])
+            else:
+                self._refuse(f"{line.strip()[:40]!r} is in no section such as *Vertices")
+        if not self.n:
+            raise InputError(f"{self.path} is not a Pajek network: it has no *Vertices")
+        return self._tables()
+
+    def _tables(self) -> GraphTables:
+        edges, directed = self.edges, any(arc for *_, arc, _ in self.edges)
+        if self.matrix:
+            values = self._square()
+            directed = bool((values != values.T).any())
+            found = _entries(values if directed else np.triu(values))
+            edges = [(u, v, weight, directed, self.line) for u, v, weight in found]
+        elif directed:
+            edges = edges + [(v, u, w, arc, at) for u, v, w, arc, at in edges if not arc and u != v]
+        labels = [self.labels.get(row) for row in range(self.n)]
+        distinct = None not in labels and len(set(labels)) == self.n
+        names: list[Any] = labels if distinct else list(range(1, self.n + 1))
+        columns = {NODE: pa.array(names)}
+        for name, given in self.columns.items():
+            columns[name] = _typed([given.get(row) for row in range(self.n)])
+        ends = [(names[u], names[v]) for u, v, *_ in edges]
+        weights = [weight for _, _, weight, *_ in edges]
+        unweighted = all(weight == 1 for weight in weights)
+        places = [line for *_, line in edges]
+        return GraphTables(
+            _edges(self.path, ends, None if unweighted else weights, places),
+            Table(pa.table(columns), str(self.path), spelled=True),
+            directed,
+        )
+
+    def _section(self, fields: list[str]) -> str:
+        name = fields[0].lower()
+        if name not in _SECTIONS:
+            self._refuse(f"the section {fields[0]!r} is not one of {', '.join(_SECTIONS)}")
+        if name == "*vertices":
+            if self.n:
+                self._refuse("a second *Vertices; give one network per file")
+            count = fields[1] if len(fields) > 1 else ""
+            if not count.isdecimal() or len(count) > 12 or int(count) == 0:
+                self._refuse("*Vertices must give their number, such as *Vertices 34")
+            if int(count) > self.most:
+                self._refuse(f"the file is far too short for {int(count):,} vertices")
+            if len(fields) > 2 and fields[2] != "0":
+                self._refuse("two-mode networks are not supported; give a one-mode network")
+            self.n = int(count)
+        elif name != "*network" and not self.n:
+            self._refuse(f"{fields[0]} comes before *Vertices")
+        return name
+
+    def _vertex(self, line: str) -> None:
+        fields = [quoted or bare for quoted, bare in _FIELD.findall(line)]
+        row = self._row(fields[0])
+        if row in self.labels:
+            self._refuse(f"the vertex {fields[0]} is given twice")
+        if len(fields) < 2:
+            return
+        self.labels[row] = fields[1]
+        rest = fields[2:]
+        while rest and _is_number(rest[0]):  # two or three coordinates
+            rest = rest[1:]
+        if len(rest) % 2:  # a shape, then pairs
+            rest = rest[1:]
+        for name, value in zip(rest[::2], rest[1::2], strict=True):
+            self.columns.setdefault(name, {})[row] = value
+
+    def _add(self, source: str, targets: list[str], arc: bool, weight: float = 1.0) -> None:
+        row = self._row(source)
+        self.edges += [(row, self._row(target), weight, arc, self.line) for target in targets]
+
+    def _square(self) -> np.ndarray:
+        if len(self.matrix) != self.n or any(len(row) != self.n for row in self.matrix):
+            self._refuse(f"the *Matrix is not {self.n} × {self.n}; the file is truncated")
+        return np.array(self.matrix)
+
+    def _row(self, field: str) -> int:
+        if not field.isdecimal() or len(field) > 10 or not 1 <= int(field) <= self.n:
+            self._refuse(f"{field!r} is not the number of a vertex, 1 to {self.n}")
+        return int(field) - 1
+
+    def _number(self, field: str) -> float:
+        if not _is_number(field):
+            self._refuse(f"{field!r} is not a number")
+        return float(field)
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise InputError(f"{self.path}, line {self.line}: {what}")
+
+
+def _entries(values: np.ndarray) -> list[tuple[int, int, float]]:
+    """Row, column and value of every entry that is not zero."""
+    rows, columns = np.nonzero(values)
+    found = values[rows, columns]
+    return list(zip(rows.tolist(), columns.tolist(), found.tolist(), strict=True))
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _typed(values: list[str | None]) -> pa.Array:
+    """Numbers where every value is one; Pajek does not declare types."""
+    if all(value is None or _is_number(value) for value in values):
+        return pa.array([None if value is None else float(value) for value in values])
+    return pa.array(values, pa.string())

@@ -1,0 +1,53 @@
+"""Paths that are checked beforehand, and files that are replaced atomically."""
+
+import os
+
+import numpy as np
+import pytest
+
+from graphgate.errors import InputError
+from graphgate.io.embeddings import write_embedding
+from graphgate.io.files import check_new_folder, check_output_path
+
+Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.csv").touch()
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    write_embedding(tmp_path / "link.csv", [1, 2], Z)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("node_id")
+
+
+def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
+    (tmp_path / "dir.csv").mkdir()
+    (tmp_path / "file").touch()
+    kinds = (".parquet", ".csv")
+    assert check_output_path(str(tmp_path / "z.CSV"), kinds) == tmp_path / "z.CSV"
+    for path, words in [
+        ("z.txt", r"must end in \.parquet or \.csv"),
+        ("z", r"must end in \.parquet or \.csv"),
+        (".csv", r"must end in"),
+        ("dir.csv", r"is a directory"),
+        ("absent/z.csv", r"absent does not exist"),
+        ("file/z.csv", r"file is not a directory"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            check_output_path(tmp_path / path, kinds)
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        check_output_path(tmp_path / "z.csv", [".html"])
+
+
+def test_a_folder_without_permission_is_refused_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the suite may run as root
+    with pytest.raises(InputError, match="no permission"):
+        check_output_path(tmp_path / "z.csv", [".csv"])
+
+
+def test_a_folder_that_is_there_is_not_written_over(tmp_path):
+    assert check_new_folder(tmp_path / "new") == tmp_path / "new"
+    with pytest.raises(InputError, match="already exists"):
+        check_new_folder(tmp_path)
+    with pytest.raises(InputError, match="absent does not exist"):
+        check_new_folder(tmp_path / "absent" / "new")
