@@ -138,9 +138,9 @@ def test_wordnet_file(tmp_path, monkeypatch):
 
 def test_reading_reads_what_was_written(tmp_path):
     reading.write_tables(tmp_path, 50, 200, 7)
-    with pytest.warns(InputWarning, match="among 200 edges"):  # random ones meet
+    with pytest.warns(InputWarning, match="200 edges include"):  # random ones meet
         graph = reading.read(tmp_path)
-    with pytest.warns(InputWarning, match="among 200 edges"):
+    with pytest.warns(InputWarning, match="200 edges include"):
         timed = reading.time_reading(tmp_path)
     assert timed["graph"] == repr(graph)
     assert (graph.n_nodes, graph.n_features) == (50, 7)

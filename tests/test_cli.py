@@ -273,7 +273,7 @@ def test_a_missing_edge_file(refused):
         ("nodes.csv", NODES + "a,1,1,1\n", "ids must be distinct"),
         ("nodes.csv", b"\x89PNG\r\n\x1a\n\0\0\xff", "nodes.csv"),
         ("edges.csv", "from,to\na,b\n", "source"),
-        ("edges.csv", EDGES + "a,\n", "the empty cell names no node"),
+        ("edges.csv", EDGES + "a,\n", "the empty cell is not an id"),
         ("edges.csv", "source,target,weight\na,b,-1\n", "weight"),
     ],
 )
