@@ -48,6 +48,17 @@ def run(monkeypatch, capsys):
     return run
 
 
+@pytest.fixture
+def empty_folder(tmp_path, monkeypatch) -> Path:
+    """An empty working directory, without a data folder and with an empty cache."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("GRAPHGATE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def planetoid() -> Path:
     """The folder of the original files; tests that need it are skipped where there is none."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 import joblib
@@ -60,21 +63,37 @@ def run_unordered(
         return
     work = joblib.delayed(_in_worker)
     try:
-        with joblib.parallel_config("loky", inner_max_num_threads=1):
-            # One run per task, and all at once: a run takes seconds, and its item little memory.
+        with _deferred_interrupts(), joblib.parallel_config("loky", inner_max_num_threads=1):
+            # A run takes seconds, so runs are handed out one by one.
             parallel = joblib.Parallel(
                 n_jobs=min(n_jobs, len(items)),
                 return_as="generator_unordered",
                 batch_size=1,
-                pre_dispatch="all",
+                pre_dispatch="n_jobs",
             )
             results = parallel(work(function, item, os.getpid()) for item in items)
-        yield from results
+        try:
+            for item, result in results:
+                yield item, result
+        finally:
+            with warnings.catch_warnings():  # joblib warns of the runs that it gives up
+                warnings.simplefilter("ignore")
+                results.close()
     except BrokenProcessPool:
         raise InputError(
             "a worker process was killed during a run, most likely for lack of memory; "
             "use fewer processes, or smaller parameters"
         ) from None
+
+
+@contextmanager
+def _deferred_interrupts() -> Iterator[None]:
+    """Ctrl-C takes effect after the block; processes started in it are left for us to end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _in_worker(function: Callable[[Any], Any], item: Any, parent: int) -> tuple[Any, Any]:
