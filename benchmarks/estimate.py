@@ -22,13 +22,14 @@ import numpy as np
 from machine import description, listed, ratio_spread, use_threads
 from synthetic import block_graph
 
+from graphgate.estimators.estimate import plan_for
 from graphgate.estimators.gate import GATE
-from graphgate.estimators.seconds import estimated_seconds
+from graphgate.estimators.training_time import measured_time
 from graphgate.experiments.measure import measured, resident
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
 from graphgate.training.memory import training_bytes
-from graphgate.training.plan import Plan, Size
+from graphgate.training.plan import GraphCounts
 
 CASES: dict[str, dict[str, Any]] = {
     "sparse": {"dims": (512, 512)},
@@ -55,9 +56,9 @@ def compare(nodes: int, case: str, epochs: int) -> dict[str, Any]:
         gate.fit(graph)
     # Told after the run, since what a calibration has freed would be taken again unseen; neither
     # of the two looks at the run.
-    size = Size.of(graph)
-    added = training_bytes(Plan.of(size, gate)) / 2**20
-    seconds = estimated_seconds(size, gate, graph).total(epochs)
+    counts = GraphCounts.of(graph)
+    added = training_bytes(plan_for(counts, gate)) / 2**20
+    seconds = measured_time(counts, gate, graph).total(epochs)
     peak = cost.peak_memory_mb
     return {
         "edges": graph.n_edges,

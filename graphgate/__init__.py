@@ -26,7 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphgate.datasets.citation import fetch_dataset, load_dataset
-    from graphgate.errors import DivergenceError, InputError, InputWarning, TrainingWarning
+    from graphgate.errors import (
+        DivergenceError,
+        InputError,
+        InputWarning,
+        MemoryLimitError,
+        TrainingWarning,
+    )
+    from graphgate.estimators.estimate import Estimate, estimate
     from graphgate.estimators.gate import GATE, Attention
     from graphgate.experiments.evaluation import evaluate
     from graphgate.experiments.reproduce import reproduce
@@ -56,17 +63,20 @@ _HOMES = {
     "Attributes": "graph.attributes",
     "DivergenceError": "errors",
     "Embedding": "io.embeddings",
+    "Estimate": "estimators.estimate",
     "GATE": "estimators.gate",
     "Graph": "graph.graph",
     "History": "training.history",
     "InputError": "errors",
     "InputWarning": "errors",
+    "MemoryLimitError": "errors",
     "ReadingOptions": "io.reading_options",
     "TrainingWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
     "cluster_domains": "scverse.domains",
     "embed_anndata": "scverse.embed",
+    "estimate": "estimators.estimate",
     "evaluate": "experiments.evaluation",
     "evaluate_links": "tasks.links",
     "fetch_dataset": "datasets.citation",
@@ -95,16 +105,19 @@ __all__ = [
     "Attributes",
     "DivergenceError",
     "Embedding",
+    "Estimate",
     "Graph",
     "History",
     "InputError",
     "InputWarning",
+    "MemoryLimitError",
     "ReadingOptions",
     "TrainingWarning",
     "classify",
     "cluster",
     "cluster_domains",
     "embed_anndata",
+    "estimate",
     "evaluate",
     "evaluate_links",
     "fetch_dataset",

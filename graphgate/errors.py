@@ -19,6 +19,25 @@ class InputError(ValueError):
         self.about = about
 
 
+class MemoryLimitError(InputError):
+    """A run needs more memory than is available.
+
+    needed, available : in bytes.
+    fitting_dims : layer sizes with which the run would fit, or None.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        needed: int = 0,
+        available: int = 0,
+        fitting_dims: tuple[int, ...] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.needed, self.available, self.fitting_dims = needed, available, fitting_dims
+
+
 class DivergenceError(InputError):
     """Training diverged; there is no usable result."""
 

@@ -220,7 +220,7 @@ def test_an_existing_output_is_replaced(run):
         (["--learning-rate", "0"], "learning_rate must be positive"),
         (["--learning-rate", "nan"], "learning_rate must be a number"),
         (["--learning-rate", "inf"], "learning_rate must be positive"),
-        (["--structure-weight", "-1"], "structure_weight must be a finite number"),
+        (["--structure-weight", "-1"], "structure_weight must be finite and ≥ 0"),
         (["--patience", "0"], "patience must be a whole number of at least 1"),
         (["--seed", "-1"], "random_state must be a whole number of at least 0"),
         (["--out", "no/out.parquet"], "no does not exist"),

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from graphgate.estimators import estimate as verdict
-from graphgate.estimators import seconds
+from graphgate.estimators import training_time
 from graphgate.estimators.gate import GATE
 from graphgate.io.embeddings import write_embedding
 from graphgate.io.graph_files import read_graph
@@ -243,7 +243,7 @@ def test_wrong_arguments_of_links(refused, arguments, words):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(seconds, "_PATIENCE", 0.0)
+    monkeypatch.setattr(training_time, "_PATIENCE", 0.0)
 
 
 @pytest.mark.usefixtures("quick")
@@ -253,7 +253,7 @@ def test_an_estimate(run, graph):
     assert code == 0
     assert err == ("" if "--nodes" not in graph else "Graph(30 nodes, 78 undirected edges, "
                    "2 attributes, 3 classes)\n")  # fmt: skip
-    for words in ("the graph itself", "training, beside it", "an epoch", "7 epochs"):
+    for words in ("graph", "training, in addition", "one epoch", "7 epochs"):
         assert words in out
     told = json.loads(Path("e.json").read_text())
     assert told["fits"] is True
@@ -262,7 +262,7 @@ def test_an_estimate(run, graph):
 
 @pytest.mark.usefixtures("quick")
 def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
-    monkeypatch.setattr("graphgate.training.machine.available_bytes", lambda: 30 * 2**20)
+    monkeypatch.setattr("graphgate.estimators.estimate.available_bytes", lambda: 30 * 2**20)
     code, out, _ = run("estimate", *COUNTS, "--dims", "4096,4096", "--json", "e.json")
     assert code == 0
     told = json.loads(Path("e.json").read_text())
@@ -270,7 +270,7 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     assert f"it does not fit into this machine's memory; --dims {dims} would" in out
     assert not told["fits"]
     assert told["seconds"] is None  # nothing of that size was tried
-    assert ["an", "epoch", "—"] in cells(out)
+    assert ["one", "epoch", "—"] in cells(out)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_embed_refuses_what_cannot_fit_unless_forced(run, monkeypatch):
     code, _, err = run(*embed_options())
     assert code == 2
     line = err.splitlines()[-1]
-    assert "of memory, and 25.0 MiB are free; --dims 128,128 would fit" in line
+    assert "of memory, but 25.0 MiB is available; --dims 128,128 would fit" in line
     assert not Path("o.npz").exists()
     assert run(*embed_options(), "--dims", "128,128")[0] == 0
     assert run(*embed_options(), "--force")[0] == 0

@@ -268,7 +268,7 @@ def test_divergence_is_told_with_a_remedy():
 
 
 def test_features_that_overflow_float32_are_refused():
-    with pytest.raises(InputError, match=r"overflow .*float64"):
+    with pytest.raises(InputError, match=r"overflow; .*float64"):
         small().fit(Graph([[1e300], [1.0]]))
 
 

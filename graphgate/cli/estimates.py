@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphgate.cli.given import layer_sizes, named_graph
+from graphgate.cli.given import layer_sizes, named_graph, written_dims
 from graphgate.cli.options import Activation, Dims, Dtype, EdgesIfAny, Json, Nodes
 from graphgate.cli.printing import print_table
 from graphgate.cli.program import EMBEDDINGS, app
@@ -50,78 +50,52 @@ def estimate(
         from graphgate.io.files import check_output_path
 
         check_output_path(json, (".json",))
-    sizes = layer_sizes(dims)
-    from graphgate.training.plan import Plan, Size
+    graph = None if edges is None else named_graph(None, edges, nodes, reading)[1]
+    from graphgate.estimators import estimate as estimates
 
-    graph = None
-    if edges is not None:
-        from graphgate.estimators.gate import GATE
-
-        _, graph = named_graph(None, edges, nodes, reading)
-        graph = GATE(scale=not reading.no_scale).prepare(graph)
-        size = Size.of(graph)
-    else:
-        assert nodes_count is not None
-        assert edges_count is not None
-        assert features is not None
-        size = Size.from_counts(
-            nodes_count, edges_count, features, density, directed=reading.directed
-        )
-    from graphgate.estimators.estimate import fitting_dims, in_time, in_units
-    from graphgate.estimators.gate import GATE
-    from graphgate.estimators.seconds import estimated_seconds, measured_size
-    from graphgate.training.machine import available_bytes
-    from graphgate.training.memory import graph_bytes, training_bytes
-
-    gate = GATE(sizes, activation=activation, epochs=epochs, dtype=dtype, random_state=0)
-    plan = Plan.of(size, gate)
-    held, training = graph_bytes(size), training_bytes(plan)
-    room = available_bytes()
-    like = measured_size(size, gate)
-    tried = training_bytes(Plan.of(like, gate)) + graph_bytes(like)
-    seconds = None  # where not even the graph that would be measured fits
-    if room is None or tried <= room:
-        seconds = estimated_seconds(size, gate, graph)
-    needed = training + (0 if graph is not None else held)
+    found = estimates.estimate(
+        graph,
+        n_nodes=nodes_count,
+        n_edges=edges_count,
+        n_features=features,
+        density=density,
+        directed=reading.directed,
+        dims=layer_sizes(dims),
+        activation=activation,
+        epochs=epochs,
+        dtype=dtype,
+        scale=not reading.no_scale,
+    )
+    as_bytes, as_time = estimates.format_bytes, estimates.format_seconds
+    time = found.time
     rows = [
-        ["the graph itself", in_units(held)],
-        ["training, beside it", in_units(training)],
-        ["an epoch", "—" if seconds is None else in_time(seconds.epoch)],
-        [f"{epochs:,} epochs", "—" if seconds is None else in_time(seconds.total(epochs))],
+        ["graph", as_bytes(found.graph_bytes)],
+        ["training, in addition", as_bytes(found.training_bytes)],
+        ["one epoch", "—" if time is None else as_time(time.epoch)],
+        [f"{epochs:,} epochs", "—" if time is None else as_time(time.total(epochs))],
     ]
-    if room is not None:
-        rows.append(["memory free here", in_units(room)])
+    if found.available_bytes is not None:
+        rows.append(["memory available here", as_bytes(found.available_bytes)])
     print_table(["what", "about"], rows)
-    fits = room is None or needed <= room
-    dims_that_fit = None
-    if not fits:
-        assert room is not None
-        dims_that_fit = fitting_dims(size, gate, room - (needed - training))
-        instead = (
-            "no dims would" if dims_that_fit is None else f"--dims {_written(dims_that_fit)} would"
-        )
+    if not found.fits:
+        fitting = found.fitting_dims
+        instead = "no dims would" if fitting is None else f"--dims {written_dims(fitting)} would"
         typer.echo(f"it does not fit into this machine's memory; {instead}")
     if json is not None:
         from graphgate.io.files import write_json
         from graphgate.io.provenance import versions
 
-        write_json(
-            json,
-            {
-                "graph_bytes": held,
-                "training_bytes": training,
-                "available_bytes": room,
-                "fits": fits,
-                "fitting_dims": dims_that_fit,
-                "setup_seconds": None if seconds is None else seconds.setup,
-                "epoch_seconds": None if seconds is None else seconds.epoch,
-                "epochs": epochs,
-                "seconds": None if seconds is None else seconds.total(epochs),
-                "versions": versions(),
-            },
-        )
+        content = {
+            "graph_bytes": found.graph_bytes,
+            "training_bytes": found.training_bytes,
+            "available_bytes": found.available_bytes,
+            "fits": found.fits,
+            "fitting_dims": found.fitting_dims,
+            "setup_seconds": None if time is None else time.setup,
+            "epoch_seconds": None if time is None else time.epoch,
+            "epochs": epochs,
+            "seconds": found.seconds,
+            "versions": versions(),
+        }
+        write_json(json, content)
         typer.echo(f"wrote {json}")
-
-
-def _written(dims: tuple[int, ...]) -> str:
-    return ",".join(map(str, dims))

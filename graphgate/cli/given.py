@@ -12,7 +12,7 @@ import typer
 
 from graphgate.cli.printing import notes, summary
 from graphgate.cli.reading import Reading
-from graphgate.errors import InputError
+from graphgate.errors import InputError, MemoryLimitError
 
 if TYPE_CHECKING:
     from graphgate.estimators.gate import GATE
@@ -76,12 +76,24 @@ def named_graph(
     return dataset, load_dataset(dataset).graph
 
 
-def check_memory(prepared: Graph, gate: GATE) -> None:
-    """Refuse a graph, as `GATE.prepare` gives it, that does not fit into memory."""
-    from graphgate.estimators.estimate import check_fits
-    from graphgate.training.plan import Size
+def written_dims(dims: tuple[int, ...]) -> str:
+    return ",".join(map(str, dims))
 
-    check_fits(Size.of(prepared), gate)
+
+def check_memory(prepared: Graph, gate: GATE) -> None:
+    """Refuse a graph, as `GATE.prepare` returns it, that does not fit into memory."""
+    from graphgate.estimators.estimate import check_fits, format_bytes
+
+    try:
+        check_fits(prepared, gate)
+    except MemoryLimitError as error:
+        dims = error.fitting_dims
+        instead = "no --dims would" if dims is None else f"--dims {written_dims(dims)} would"
+        raise InputError(
+            f"this run needs about {format_bytes(error.needed)} of memory, but "
+            f"{format_bytes(error.available)} is available; {instead} fit (`graphgate embed "
+            "--force` runs it anyway)"
+        ) from None
 
 
 @contextmanager

@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    download, unpickler, splits, planetoid, bundled, citation
+    download, unpickler, splits, planetoid, bundled, citation, synthetic
 """

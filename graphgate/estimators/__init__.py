@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    presets, hyperparameters, base, persistence, gate, estimate, runs, seconds
+    presets, hyperparameters, base, persistence, gate, training_time, estimate, runs
 """

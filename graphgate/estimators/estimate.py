@@ -1,68 +1,158 @@
-"""Whether a run fits into this machine, and what would."""
+"""What a run will take, before it starts, and whether it fits into this machine's memory."""
 
 from __future__ import annotations
 
-from graphgate.errors import InputError
+from dataclasses import dataclass
+from typing import Any
+
+from graphgate.errors import InputError, MemoryLimitError
+from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.gate import GATE
-from graphgate.training.machine import available_bytes
-from graphgate.training.memory import training_bytes
-from graphgate.training.plan import Plan, Size
+from graphgate.estimators.training_time import TrainingTime, measured_counts, measured_time
+from graphgate.graph.graph import Graph
+from graphgate.training.memory import available_bytes, graph_bytes, training_bytes
+from graphgate.training.plan import GraphCounts, TrainingPlan
 
 
-def fitting_dims(size: Size, gate: GATE, room: int) -> tuple[int, ...] | None:
+@dataclass(frozen=True)
+class Estimate:
+    """Memory and time of a run.
+
+    graph_bytes : the graph in memory.
+    training_bytes : what training takes at its peak, in addition to the graph.
+    available_bytes : memory available now; None where unknown.
+    fits : whether the run fits into the available memory.
+    fitting_dims : `dims` as requested or, if they do not fit, halved until they do; None if even
+        dims of 1 do not.
+    epochs : number of epochs.
+    time : `TrainingTime`; None if not even the graph to measure on fits into memory.
+    """
+
+    graph_bytes: int
+    training_bytes: int
+    available_bytes: int | None
+    fits: bool
+    fitting_dims: tuple[int, ...] | None
+    epochs: int
+    time: TrainingTime | None
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of the whole run."""
+        return None if self.time is None else self.time.total(self.epochs)
+
+
+def estimate(
+    graph: Graph | None = None,
+    *,
+    n_nodes: int | None = None,
+    n_edges: int | None = None,
+    n_features: int | None = None,
+    density: float = 1.0,
+    directed: bool = False,
+    **settings: Any,
+) -> Estimate:
+    """Estimate memory and time of training GATE on a graph, or on one of a given size.
+
+    Memory is computed from the sizes of all arrays. Time is measured: this runs a few epochs on
+    the graph, or on a synthetic graph like it where it is large or only its size is given.
+
+    Parameters
+    ----------
+    graph : the graph; without one, `n_nodes`, `n_edges` and `n_features` are required.
+    density : fraction of the features that is not zero; below 1, they are sparse.
+    directed : whether the graph of that size is directed.
+    settings : parameters of `GATE`.
+
+    Examples
+    --------
+    >>> found = estimate(n_nodes=1000, n_edges=3000, n_features=50, dims=(32, 16), epochs=100)
+    >>> found.fits, found.fitting_dims
+    (True, (32, 16))
+    """
+    gate = GATE(**{"random_state": 0} | settings)
+    sizes = (n_nodes, n_edges, n_features)
+    if graph is not None:
+        if sizes != (None, None, None):
+            raise InputError("give either a graph or its size, not both")
+        graph = gate.prepare(graph)
+        counts = GraphCounts.of(graph)
+    elif n_nodes is None or n_edges is None or n_features is None:
+        raise InputError("give a graph, or n_nodes, n_edges and n_features")
+    else:
+        counts = GraphCounts.planned(n_nodes, n_edges, n_features, density, directed=directed)
+    available = _available(gate)
+    training = training_bytes(plan_for(counts, gate))
+    loading = 0 if graph is not None else graph_bytes(counts)
+    room = None if available is None else available - loading
+    like = measured_counts(counts, gate)
+    measurable = room is None or training_bytes(plan_for(like, gate)) + graph_bytes(like) <= room
+    return Estimate(
+        graph_bytes(counts),
+        training,
+        available,
+        room is None or training <= room,
+        fitting_dims(counts, gate, room),
+        arguments.whole("epochs", gate.epochs),
+        measured_time(counts, gate, graph) if measurable else None,
+    )
+
+
+def check_fits(graph: Graph, gate: GATE) -> None:
+    """Raise `MemoryLimitError` if training on a graph needs more memory than is available.
+
+    graph : with features, as `gate.prepare` returns it.
+    """
+    counts, available = GraphCounts.of(graph), _available(gate)
+    needed = training_bytes(plan_for(counts, gate))
+    if available is None or needed <= available:
+        return
+    dims = fitting_dims(counts, gate, available)
+    raise MemoryLimitError(
+        f"training needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
+        f"available; {'no dims would fit' if dims is None else f'dims={dims} would fit'}",
+        needed=needed,
+        available=available,
+        fitting_dims=dims,
+    )
+
+
+def _available(gate: GATE) -> int | None:
+    """Bytes of main memory; that of other devices is unknown."""
+    return available_bytes() if str(gate.device).startswith("cpu") else None
+
+
+def plan_for(counts: GraphCounts, gate: GATE) -> TrainingPlan:
+    """How `gate.fit` would train on a graph of this size."""
+    architecture, loss, _ = gate.checked_settings(counts.features)
+    dtype = arguments.dtype(gate.dtype)
+    return TrainingPlan(counts, architecture, dtype, bool(loss.feature_weight))
+
+
+def fitting_dims(counts: GraphCounts, gate: GATE, room: int | None) -> tuple[int, ...] | None:
     """The dims of `gate`, halved until a run fits into `room` bytes; None if none do."""
-    plan = Plan.of(size, gate)
-    dims = plan.architecture.dims
-    while training_bytes(plan) > room:
+    dims = arguments.layer_sizes(gate.dims)
+    while room is not None and training_bytes(plan_for(counts, gate)) > room:
         if max(dims) == 1:
             return None
         dims = tuple(max(1, d // 2) for d in dims)
-        plan = Plan.of(size, GATE(**gate.get_params() | {"dims": dims}))
+        gate = GATE(**gate.get_params() | {"dims": dims})
     return dims
 
 
-def check_fits(size: Size, gate: GATE, *, graph_too: int = 0) -> None:
-    """Refuses a run for which this machine has not enough memory, and says what would fit.
-
-    graph_too : bytes of a graph that is not in memory yet.
-    """
-    room = available_bytes()
-    if room is None or not str(gate.device).startswith("cpu"):
-        return
-    needed = training_bytes(Plan.of(size, gate)) + graph_too
-    if needed <= room:
-        return
-    dims = fitting_dims(size, gate, room - graph_too)
-    instead = (
-        "not even dims of 1 would fit"
-        if dims is None
-        else f"--dims {','.join(map(str, dims))} would fit"
-    )
-    raise InputError(
-        f"this run needs about {in_units(needed)} of memory, and {in_units(room)} are free; "
-        f"{instead} (`graphgate embed --force` starts it all the same)"
-    )
-
-
-def in_units(amount: float) -> str:
-    """Bytes as people say them."""
+def format_bytes(amount: float) -> str:
+    """A number of bytes with a binary unit."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":
             break
         amount /= 1024
-    return (
-        f"{amount:.0f} {unit}"
-        if unit in ("bytes", "KiB") or amount >= 100
-        else f"{amount:.1f} {unit}"
-    )
+    digits = 0 if unit in ("bytes", "KiB") or amount >= 100 else 1
+    return f"{amount:.{digits}f} {unit}"
 
 
-def in_time(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
+def format_seconds(seconds: float) -> str:
+    """A duration with a suitable unit."""
+    for limit, unit, size in ((1, "ms", 1e-3), (100, "s", 1), (7200, "min", 60)):
+        if seconds < limit:
+            return f"{seconds / size:.{1 if unit == 's' else 0}f} {unit}"
     return f"{seconds / 3600:.1f} h"

@@ -181,7 +181,7 @@ class GATE(GraphEmbedder):
         Without an adjacency there are no edges.
         """
         graph = self._graph_to_fit(X, adjacency)
-        architecture, loss, schedule = self._settings(graph)
+        architecture, loss, schedule = self.checked_settings(graph.n_features)
         device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
         seed = arguments.seed(self.random_state)
         checkpoint = self._checkpoint(graph, architecture, loss, schedule, seed)
@@ -235,9 +235,10 @@ class GATE(GraphEmbedder):
         """X̂, the decoder's reconstruction of the features, (N, F), dense."""
         return self.encode(X, adjacency=adjacency).reconstruction()
 
-    def architecture(self, n_features: int) -> Architecture:
-        """The network that `fit` makes for this many features."""
-        return Architecture(
+    def checked_settings(self, n_features: int) -> tuple[Architecture, Loss, Schedule]:
+        """The parameters, validated, as `fit` uses them for this many features."""
+        form = find_preset(self.preset)
+        architecture = Architecture(
             n_features,
             arguments.layer_sizes(self.dims),
             self.activation,
@@ -245,11 +246,6 @@ class GATE(GraphEmbedder):
             bool(self.shared_attention),
             self.attention,
         )
-
-    def _settings(self, graph: Graph) -> tuple[Architecture, Loss, Schedule]:
-        """The constructor's arguments, checked."""
-        form = find_preset(self.preset)
-        architecture = self.architecture(graph.n_features)
         loss = Loss(
             form.feature_loss if self.feature_loss is None else self.feature_loss,
             arguments.number("feature_weight", self.feature_weight),

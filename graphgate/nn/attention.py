@@ -1,4 +1,4 @@
-"""Attention over neighbourhoods, as the paper writes it: equations 1, 2 and 3.
+"""Attention over neighborhoods as in the paper, equations 1 to 3.
 
 Row convention throughout: node i is row i, so the paper's W h is `h @ weight` here.
 """
@@ -32,12 +32,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def coefficients(pattern: AttentionPattern, center: Tensor, neighbor: Tensor) -> Tensor:
-    """α, (E,), from the scores v_s·m_i of centres and v_r·m_j of neighbours, (N,) each.
+    """α, (E,), from the scores v_s·m_i of centers and v_r·m_j of neighbors, (N,) each.
 
     e_ij = Sigmoid(A_ji (v_s·m_i + v_r·m_j)), α_ij = exp(e_ij) / Σ_l exp(e_il).
     """
-    # PAPER: eq. 1 has no A; its matrix form multiplies the logit by it, and does so with the
-    # transpose. For an unweighted graph the two agree.
+    # PAPER: eq. 1 has no A; its matrix form multiplies the logit by the transpose of A. The two
+    # agree for an unweighted graph.
     logit = center.index_select(0, pattern.centers) + neighbor.index_select(0, pattern.neighbors)
     if pattern.weights is not None:
         logit = logit * pattern.weights

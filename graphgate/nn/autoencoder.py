@@ -1,6 +1,6 @@
-"""The auto-encoder in its general form: stacked attention layers and their reversal.
+"""The auto-encoder in its general form: stacked attention layers, and the same in reverse.
 
-Parameters and equations only; nothing is kept between calls.
+Parameters and equations only; no state is kept between calls.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from graphgate.nn.pattern import AttentionPattern, attention_product
 
 @dataclass(frozen=True)
 class Architecture:
-    """What is fixed before training. `dims` are d(1) … d(L); d(0) is `n_features`.
+    """The network before training. `dims` are d(1) … d(L); d(0) is `n_features`.
 
     tied_weights : the decoder uses the transposed encoder weights.
     shared_attention : the decoder uses the encoder's attention.
-    attention : "softmax" (the paper's), "uniform" or "ones" (its variant A).
+    attention : "softmax" as in the paper, or "uniform" or "ones" for its ablation without it.
     """
 
     n_features: int
@@ -43,7 +43,7 @@ class Architecture:
 
     def __post_init__(self) -> None:
         if not self.dims or any(type(d) is not int or d < 1 for d in self.dims):
-            raise InputError(f"dims must be positive whole numbers, one a layer, got {self.dims!r}")
+            raise InputError(f"dims must be integers ≥ 1, one per layer, got {self.dims!r}")
         if self.activation not in ACTIVATIONS:
             raise InputError(
                 f"unknown activation {self.activation!r}; use one of {', '.join(ACTIVATIONS)}"
@@ -78,7 +78,7 @@ class DecoderOutput(NamedTuple):
 
 
 def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every parameter, in the order in which they are drawn.
+    """Name and shape of every parameter, in the order in which they are initialized.
 
     All encoder weights, then v_s and v_r layer by layer; then the decoder's own, if it has any.
     """
@@ -104,8 +104,8 @@ def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
 class GATEModel(nn.Module):
     """Encoder (eq. 1-3) and decoder (eq. 4-6) of the paper, L layers each.
 
-    Weights start Glorot-uniform, drawn from `rng` in the order of `parameter_shapes`; without
-    an `rng` they start with no particular values, to be loaded.
+    Weights are Glorot-uniform, drawn from `rng` in the order of `parameter_shapes`; without an
+    `rng` they are uninitialized, to be loaded.
     """
 
     def __init__(
@@ -170,12 +170,12 @@ class GATEModel(nn.Module):
         vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
         return coefficients(pattern, *product(m, vectors).unbind(1))
 
-    def decode(self, encoding: EncoderOutput, pattern: AttentionPattern) -> DecoderOutput:
+    def decode(self, encoded: EncoderOutput, pattern: AttentionPattern) -> DecoderOutput:
         """ĥ(k-1)_i = Σ_j α̂(k)_ij σ(Ŵ(k) ĥ(k)_j), from ĥ(L) = h down to x̂ = ĥ(0)."""
         activation = ACTIVATIONS[self.architecture.activation]
-        attention = list(encoding.attention)
+        attention = list(encoded.attention)
         weights = self.decoder_weights()
-        h = encoding.h
+        h = encoded.h
         for k in reversed(range(self.n_layers)):
             m = activation(h @ weights[k])  # (N, d(k-1))
             if self.architecture.has_own_decoder_attention:

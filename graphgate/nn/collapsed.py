@@ -1,20 +1,19 @@
 """The exact fast form for the identity activation, written for autograd.
 
-Without an activation each layer mixes rows (attention C) and columns (weights W), and the two
-commute. With B = W(1)…W(L), (F, D):
+Without an activation, attention C mixes rows and the weights W mix columns, and the two commute.
+With B = W(1)…W(L), (F, D):
 
     H  = C(L)…C(1) X B                        X̂ = Q B̂,  Q = Ĉ(1)…Ĉ(L) H,  B̂ = Ŵ(L)…Ŵ(1)
     scores of encoder layer k:  X (W(1)…W(k) v)  through C(1)…C(k-1): two columns
     ‖x_i − x̂_i‖² = ‖x_i‖² − 2 (X B̂ᵀ)_i·Q_i + Q_i (B̂ B̂ᵀ) Q_iᵀ
 
-so neither the hidden N×d(k) matrices nor the N×F reconstruction exist, and X stays sparse.
+so neither the hidden N×d(k) matrices nor the N×F reconstruction are computed, and X stays sparse.
 With tied weights B̂ = Bᵀ.
 """
 
 from __future__ import annotations
 
 from functools import reduce
-from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -28,7 +27,7 @@ from graphgate.nn.pattern import AttentionPattern, attention_product
 
 
 def chain(matrices: list[Tensor]) -> Tensor:
-    """The product of matrices, the last pair first: (F, d) comes first and is the largest."""
+    """The product of matrices from right to left, as the leftmost one, (F, d), is the largest."""
     return reduce(lambda right, left: left @ right, reversed(matrices))
 
 
@@ -59,7 +58,7 @@ def attention_layers(
 
 
 class FoldedEncoder(NamedTuple):
-    """All that a linear encoder computes with: B, (F, D), and its score vectors, (F, 2L)."""
+    """A linear encoder in two matrices: B, (F, D), and its score vectors, (F, 2L)."""
 
     architecture: Architecture
     b: Tensor
@@ -68,7 +67,7 @@ class FoldedEncoder(NamedTuple):
     def encode(
         self, x: FeatureMatrix, pattern: AttentionPattern, *, by_blocks: bool = False
     ) -> EncoderOutput:
-        """The same encoding as `GATEModel.encode`, to rounding."""
+        """The same result as `GATEModel.encode`, up to rounding."""
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
         attention = attention_layers(self.architecture, pattern, scores, x.dtype)
@@ -87,13 +86,13 @@ def fold(model: GATEModel) -> FoldedEncoder:
 def loss_parts(
     model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
 ) -> LossParts:
-    """The same loss as the plain path, to rounding."""
-    encoding = fold(model).encode(x, pattern)
+    """The same loss as the plain form, up to rounding."""
+    encoded = fold(model).encode(x, pattern)
     zero = torch.zeros((), dtype=torch.float64, device=x.device)
-    structure = loss.structure(encoding.h, pattern) if loss.structure_weight else zero
+    structure = loss.structure(encoded.h, pattern) if loss.structure_weight else zero
     if not loss.feature_weight:
         return loss.total(zero, structure)
-    q = _through_decoder(model, encoding, pattern)  # (N, D)
+    q = _through_decoder(model, encoded, pattern)  # (N, D)
     to_embedding = chain([weight.T for weight in model.decoder_weights()])  # B̂ᵀ, (F, D)
     gram = to_embedding.T @ to_embedding  # (D, D)
     cross = torch.linalg.vecdot(x.times(to_embedding), q)
@@ -103,13 +102,11 @@ def loss_parts(
     return loss.total(loss.feature_from_squares(squares, resolution), structure)
 
 
-def _through_decoder(
-    model: GATEModel, encoding: EncoderOutput, pattern: AttentionPattern
-) -> Tensor:
-    """Q = Ĉ(1)…Ĉ(L) H, with own decoder attention where the model has it."""
-    q = encoding.h
+def _through_decoder(model: GATEModel, encoded: EncoderOutput, pattern: AttentionPattern) -> Tensor:
+    """Q = Ĉ(1)…Ĉ(L) H, with the decoder's own attention where it has any."""
+    q = encoded.h
     if not model.architecture.has_own_decoder_attention:
-        for alpha in reversed(encoding.attention):
+        for alpha in reversed(encoded.attention):
             q = attention_product(pattern, alpha, q)
         return q
     weights = model.decoder_weights()
@@ -119,17 +116,3 @@ def _through_decoder(
         scores = q @ chain([*reversed(weights[k:]), vectors])
         q = attention_product(pattern, coefficients(pattern, scores[:, 0], scores[:, 1]), q)
     return q
-
-
-def work(architecture: Architecture, n: int, nnz: int, pairs: int, *, collapsed: bool) -> int:
-    """Multiply-adds of one forward pass; the backward pass costs about twice as much for both."""
-    sizes = architecture.sizes
-    f, d = sizes[0], sizes[-1]
-    steps = list(pairwise(sizes))
-    if not collapsed:
-        encoder = nnz * sizes[1] + n * sum(a * b for a, b in steps[1:]) + pairs * sum(sizes[1:])
-        decoder = n * sum(a * b for a, b in steps) + pairs * sum(sizes[:-1])
-        return encoder + decoder + n * f + pairs * d
-    chains = 1 if architecture.tied_weights else 2
-    products = chains * (sum(a * b * d for a, b in steps[:-1]) + nnz * d)
-    return products + f * d * d + n * d * d + pairs * d * (2 * len(steps) + 1) + 2 * n * d

@@ -1,9 +1,9 @@
-"""The collapsed form with its gradient worked out by hand: one training step, nothing allocated.
+"""The collapsed form with a hand-derived gradient: one training step in preallocated buffers.
 
-`collapsed.py` is the readable reference; this is the same algebra with every N×D product written
-into a buffer that is made once. For tied weights and shared attention. Names follow the algebra
-there; `d_…` is the gradient of the loss. The backward pass, with w_i the derivative of the
-feature loss by ‖x_i − x̂_i‖² and z_ij that of the structure loss by h_i·h_j:
+`collapsed.py` is the readable reference; this is the same algebra, for tied weights and shared
+attention, with every N×D product written into a buffer. Names follow the algebra there, and `d_…`
+is a gradient of the loss. The backward pass, with w_i the derivative of the feature loss with
+respect to ‖x_i − x̂_i‖² and z_ij that of the structure loss with respect to h_i·h_j:
 
     M = BᵀB,  T = Q M − G,  G = X B
     d_Q = 2 w ∘ T              d_B = Xᵀ d_G + 2 B K,  K = Qᵀ (w ∘ Q)
@@ -34,32 +34,44 @@ def applies_to(architecture: Architecture) -> bool:
     )
 
 
-class CollapsedStep:
-    """Call it to get the loss parts; the gradients are then in `parameter.grad`.
+def buffer_shapes(
+    architecture: Architecture, n: int, *, feature_loss: bool
+) -> dict[str, tuple[int, int]]:
+    """The buffers of a `CollapsedStep` on N nodes, by name.
 
-    N×D buffers: G, H(1) … H(L), U(1) … U(L) and T, each taken over by a gradient once its own
-    content has served.
+    Those of shape (N, D) are G, H(1) … H(L), U(1) … U(L) and T; each is reused for a gradient once
+    its content is no longer needed.
     """
+    f, d, layers = architecture.n_features, architecture.dims[-1], len(architecture.dims)
+    wide = ["g", "t", *(f"h.{k}" for k in range(layers))]
+    if feature_loss:
+        wide += [f"u.{k}" for k in range(layers)]
+        # T is free when d_H is computed, except with one layer, where d_H is computed from T.
+        wide += ["d_h"] if layers == 1 else []
+    shapes = dict.fromkeys(wide, (n, d))
+    return shapes | {"b": (f, d), "d_b": (f, d), "gram": (d, d), "k": (d, d)}
+
+
+class CollapsedStep:
+    """Call it to get the loss parts; the gradients are then in `parameter.grad`."""
 
     def __init__(
         self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
     ) -> None:
         self.model, self.x, self.pattern, self.loss = model, x, pattern, loss
-        n, f = x.shape
-        sizes = model.architecture.sizes
-        d, n_layers = sizes[-1], len(sizes) - 1
-
-        def buffer(rows: int, columns: int) -> Tensor:
-            return torch.empty(rows, columns, device=x.device, dtype=x.dtype)
-
-        self.g = buffer(n, d)
-        self.h = [buffer(n, d) for _ in range(n_layers)]
-        self.u = [buffer(n, d) for _ in range(n_layers if loss.feature_weight else 0)]
-        self.t = buffer(n, d)
-        # T is free when d_H is computed, but for one layer: there d_H is computed from it.
-        self.d_h = buffer(n, d) if loss.feature_weight and n_layers == 1 else self.t
-        self.b, self.d_b = buffer(f, d), buffer(f, d)
-        self.gram, self.k = buffer(d, d), buffer(d, d)
+        shapes = buffer_shapes(
+            model.architecture, x.shape[0], feature_loss=bool(loss.feature_weight)
+        )
+        buffers = {
+            name: torch.empty(shape, device=x.device, dtype=x.dtype)
+            for name, shape in shapes.items()
+        }
+        self.h, self.u = (
+            [buffers[name] for name in shapes if name.startswith(prefix)] for prefix in ("h.", "u.")
+        )
+        self.g, self.t, self.b, self.d_b = (buffers[name] for name in ("g", "t", "b", "d_b"))
+        self.gram, self.k = buffers["gram"], buffers["k"]
+        self.d_h = buffers.get("d_h", self.t)
         self.gradients = [(p, torch.zeros_like(p)) for p in model.parameters()]
 
     @torch.no_grad()
@@ -95,7 +107,7 @@ class CollapsedStep:
         return {"loss": total, "feature": feature, "structure": structure}
 
     def _embedding_matrix(self, weights: list[Tensor]) -> list[Tensor]:
-        """B into its buffer; returns the tails W(k)…W(L) for k = 2 … L."""
+        """Write B into its buffer; return the tails W(k)…W(L) for k = 2 … L."""
         tails = [weights[-1]]
         for weight in reversed(weights[1:-1]):
             tails.insert(0, weight @ tails[0])
@@ -108,9 +120,9 @@ class CollapsedStep:
     def _features(
         self, attention: list[Tensor], d_alpha: list[Tensor | None]
     ) -> tuple[float, float]:
-        """The feature loss and a scale; leaves K, w ∘ Q and d_H in their buffers, each over scale.
+        """The feature loss and a scale; leaves K, w ∘ Q and d_H in their buffers, divided by it.
 
-        Where w is one number for all rows it goes into the scale instead of through the buffers.
+        Where w is the same for all rows it is part of the scale, so that no buffer is multiplied.
         """
         pattern, x = self.pattern, self.x
         below = self.h[-1]
@@ -122,7 +134,7 @@ class CollapsedStep:
         norms, resolution = x.square_norms, 4 * torch.finfo(x.dtype).eps * x.square_norms
         if self.loss.feature_form == "frobenius":
             symmetric_product(q, self.k)
-            # Σ_i Q_i M Q_iᵀ is the product of M and K, entry by entry.
+            # Σ_i Q_i M Q_iᵀ is the elementwise product of M and K, summed.
             square = norms.sum() + total_dot(self.gram, self.k) - 2 * total_dot(self.g, q)
             loss, slope = self._norm(square, resolution.sum())
             scale = 2 * slope.item()
@@ -138,19 +150,19 @@ class CollapsedStep:
             last = k + 1 == len(attention)
             above = self.h[-1] if last else self.u[k + 1]
             d_alpha[k] = dot_on(pattern, d_u, above).mul_(scale)
-            # U(k+1) has served and its buffer takes its gradient; but U(L+1), that is H, has not.
+            # U(k+1) is no longer needed and its buffer takes its gradient, but H = U(L+1) is.
             d_u = pattern.multiply(alpha, d_u, self.d_h if last else above, transposed=True)
         return loss, scale
 
     def _norm(self, squares: Tensor, resolution: Tensor) -> tuple[float, Tensor]:
-        """The feature loss, and w: feature_weight times its derivative by each square."""
+        """The feature loss, and w: feature_weight times its derivative with respect to a square."""
         positive = squares > resolution
         norms = torch.where(positive, squares, 1.0).sqrt()
         slope = torch.where(positive, 0.5 * self.loss.feature_weight / norms, 0.0)
         return torch.where(positive, norms, 0.0).sum().item(), slope
 
     def _structure(self, keep: float) -> float:
-        """The structure loss; d_H becomes its gradient plus `keep` times what it was."""
+        """The structure loss; d_H becomes its gradient plus `keep` times its previous content."""
         pattern, h = self.pattern, self.h[-1]
         dots = dot_on(pattern, h, h)
         z = torch.sigmoid(-dots).mul_(-self.loss.structure_weight)
@@ -169,14 +181,14 @@ class CollapsedStep:
         for k in reversed(range(len(attention))):
             below = self.h[k - 1] if k else self.g
             d_alpha[k] = dot_on(self.pattern, d_h, below, onto=d_alpha[k])
-            # H(k) has served and its buffer takes d_H(k-1); d_G is added to − 2 w ∘ Q.
+            # H(k) is no longer needed and its buffer takes d_H(k-1); d_G is added to − 2 w ∘ Q.
             into_q = k == 0 and bool(self.u)
             target, keep = (self.u[0], -scale) if into_q else (self.h[k], 0.0)
             d_h = self.pattern.multiply(attention[k], d_h, target, transposed=True, keep=keep)
         return d_h
 
     def _weights_backward(self, weights: list[Tensor], tails: list[Tensor]) -> None:
-        """d_B to the gradients of W(1) … W(L), which it sets."""
+        """Set the gradients of W(1) … W(L) from d_B."""
         grads = [_grad(weight) for weight in self.model.encoder_weight]
         if len(weights) == 1:
             grads[0].copy_(self.d_b)
@@ -189,9 +201,9 @@ class CollapsedStep:
 
 
 class _Scores:
-    """Attention of every layer from narrow columns, and its way back to v_s, v_r and W.
+    """Attention of every layer from narrow columns, and its gradients for v_s, v_r and W.
 
-    `columns[k]` holds X W(1)…W(j) v for layers j > k, pushed through C(1) … C(k): (N, 2(L-k)).
+    `columns[k]` is X W(1)…W(j) v for all layers j > k, multiplied by C(1) … C(k): (N, 2(L-k)).
     """
 
     def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern) -> None:
@@ -232,11 +244,11 @@ class _Scores:
         return sigmoid, raised.div_(pattern.row_sums(raised).index_select(0, pattern.centers))
 
     def backward(self, d_alpha: list[Tensor | None]) -> None:
-        """Adds what goes through the attention to the gradients; call it after d_B has set them."""
+        """Add what flows through the attention to the gradients that d_B has set."""
         if self.model.architecture.attention != "softmax":
             return
         pattern = self.pattern
-        d_columns = self.columns[-1]  # empty: no layer is left
+        d_columns = self.columns[-1]  # empty: there is no later layer
         for k in reversed(range(self.n_layers)):
             d_a, alpha, sigmoid = d_alpha[k], self.attention[k], self.sigmoids[k]
             assert d_a is not None
@@ -257,9 +269,8 @@ class _Scores:
         self.x.multiply_transposed(d_columns, d_chain)
         for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):
             _grad(self.model.encoder_weight[k]).addmm_(d_chain, tail.T)
-            d_tail = thin_product(
-                weight.T, d_chain
-            )  # of [v_s v_r] of this layer, and of the chains behind it
+            # Of [v_s v_r] of this layer, and of the chains of later layers.
+            d_tail = thin_product(weight.T, d_chain)
             _grad(self.model.encoder_center[k]).copy_(d_tail[:, 0])
             _grad(self.model.encoder_neighbor[k]).copy_(d_tail[:, 1])
             d_chain = d_tail[:, 2:].contiguous()
@@ -271,23 +282,23 @@ def _grad(parameter: Tensor) -> Tensor:
 
 
 def thin_product(a: Tensor, b: Tensor) -> Tensor:
-    """a b for a `b` of a few columns: the library is two to four times faster with them as rows."""
+    """a b for a `b` with a few columns: two to four times faster with the columns as rows."""
     return torch.mm(b.T, a.T).T.contiguous()
 
 
 def row_dot(a: Tensor, b: Tensor) -> Tensor:
-    """a_i · b_i for every row, (N,), without an N×D product in between."""
+    """a_i · b_i for every row, (N,), without an intermediate N×D matrix."""
     return torch.bmm(a.unsqueeze(1), b.unsqueeze(2))[:, 0, 0]
 
 
 def total_dot(a: Tensor, b: Tensor, rows: int = 1024) -> float:
-    """Σ_i a_i · b_i: in single precision within blocks, in double over them."""
+    """Σ_i a_i · b_i: in single precision within blocks, in double precision across them."""
     blocks = zip(a.split(rows), b.split(rows), strict=True)
     return sum(torch.dot(one.view(-1), other.view(-1)).item() for one, other in blocks)
 
 
 def symmetric_product(a: Tensor, out: Tensor, parts: int = 4) -> Tensor:
-    """out = aᵀ a; only blocks on and above the diagonal are computed, the others mirrored."""
+    """out = aᵀ a; blocks below the diagonal are copied from those above it."""
     d = a.shape[1]
     if d % parts or d < 64 * parts:
         return torch.mm(a.T, a, out=out)

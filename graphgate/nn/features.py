@@ -1,4 +1,4 @@
-"""The features X, sparse or dense, and the products that the method takes with them.
+"""The features X, sparse or dense, and the products of the method with them.
 
 Shapes: N nodes, F features, D columns.
 """
@@ -16,34 +16,34 @@ from graphgate.errors import InputError
 from graphgate.graph.validation import Features
 from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
 
-BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
+_BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
 
 
 class FeatureMatrix:
-    """X, (N, F): fixed, sparse or dense, with the products that training needs.
+    """X, (N, F): constant, sparse or dense, with the products that training needs.
 
     Parameters
     ----------
     x : the features of a graph.
-    densify : let the fixed rule of `faster_dense` make a sparse X dense, for training.
+    dense : convert a sparse X to a dense one.
     """
 
     def __init__(
-        self, x: Features, *, device: torch.device, dtype: torch.dtype, densify: bool = False
+        self, x: Features, *, device: torch.device, dtype: torch.dtype, dense: bool = False
     ) -> None:
         self.shape = (int(x.shape[0]), int(x.shape[1]))
         self.device, self.dtype = device, dtype
         with np.errstate(over="ignore"):  # reported below
             x = x.astype(np.float64 if dtype == torch.float64 else np.float32, copy=False)
-        if densify and not isinstance(x, np.ndarray) and faster_dense(*self.shape, int(x.nnz)):
+        if dense and not isinstance(x, np.ndarray):
             x = x.toarray()
         if not np.isfinite(x if isinstance(x, np.ndarray) else x.data).all():
             raise InputError(
-                f"features are too large for {dtype}: they overflow to infinity; "
-                "scale them, or use dtype='float64'"
+                f"features are too large for {dtype} and overflow; scale them, or use "
+                "dtype='float64'"
             )
         self._sparse: sp.csr_array | None = None
-        # In double precision: what is left of it after subtraction decides the loss.
+        # In double precision: the loss is what remains of it after a subtraction.
         if isinstance(x, np.ndarray):
             squares = np.einsum("ij,ij->i", x, x, dtype=np.float64)
             self._matrix = shared_tensor(x, device)
@@ -67,11 +67,6 @@ class FeatureMatrix:
     def is_sparse(self) -> bool:
         return self._sparse is not None
 
-    @property
-    def nnz(self) -> int:
-        """Entries that a product has to visit."""
-        return int(self._sparse.nnz) if self._sparse is not None else self.shape[0] * self.shape[1]
-
     def times(self, m: Tensor) -> Tensor:
         """X m, (N, D), for m of shape (F, D)."""
         return _FixedProduct.apply(m, self)
@@ -87,46 +82,47 @@ class FeatureMatrix:
         return self._transpose
 
     def multiply(self, m: Tensor, out: Tensor) -> Tensor:
-        """out = X m; no gradient, nothing allocated."""
+        """out = X m, without a gradient or an allocation."""
         if self._sparse is None:
             return torch.mm(self._matrix, m, out=out)
         return torch.addmm(out, self._matrix, m, beta=0.0, out=out)
 
     def multiply_transposed(self, m: Tensor, out: Tensor) -> Tensor:
-        """out = Xᵀ m; no gradient, nothing allocated.
+        """out = Xᵀ m, without a gradient or an allocation.
 
-        Xᵀ has few and long rows, each of which would walk through all of m. So a large X goes
-        through in blocks of nodes whose part of m stays in the cache.
+        Xᵀ has few, long rows, each of which would read all of m. A large X is therefore split
+        into blocks of nodes whose part of m stays in the cache.
         """
         if self._sparse is None:
             return torch.mm(self._matrix.T, m, out=out)
         if self._transposed_blocks is None:
-            n = self.shape[0]
-            rows = BLOCK if n > 8 * BLOCK else n
+            x = self._sparse
             self._transposed_blocks = [
-                (
-                    slice(start, start + rows),
-                    self._csr(self._sparse[start : start + rows].T.tocsr()),
-                )
-                for start in range(0, n, rows)
+                (rows, self._csr(x[rows].T.tocsr())) for rows in row_blocks(self.shape[0])
             ]
-        for number, (rows_of, block) in enumerate(self._transposed_blocks):
-            torch.addmm(out, block, m[rows_of], beta=float(number > 0), out=out)
+        for number, (rows, block) in enumerate(self._transposed_blocks):
+            torch.addmm(out, block, m[rows], beta=float(number > 0), out=out)
         return out
 
-    def dense(self) -> Tensor:
+    def to_dense(self) -> Tensor:
         return self._matrix.to_dense() if self.is_sparse else self._matrix
 
     def times_by_blocks(self, m: Tensor) -> Tensor:
-        """X m without gradients, by `product_by_blocks`; a sparse product goes by rows anyway."""
+        """X m without a gradient, as in `product_by_blocks`; a sparse product is by rows anyway."""
         return self._matrix @ m if self.is_sparse else product_by_blocks(self._matrix, m)
 
 
-def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
-    """a m, with rows that do not depend on which other rows there are.
+def row_blocks(n: int) -> list[slice]:
+    """The blocks of N rows in which `multiply_transposed` takes a sparse X."""
+    rows = _BLOCK if n > 8 * _BLOCK else n
+    return [slice(start, start + rows) for start in range(0, n, rows)]
 
-    The kernel that a dense product picks depends on shape and alignment, and with it the last
-    bits of the result; so `a` goes through one buffer of fixed shape, block by block.
+
+def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
+    """a m, where a row of the result does not depend on the other rows.
+
+    A dense product selects its kernel by shape and alignment, which changes the last bits of the
+    result. So `a` is copied, block by block, into one buffer of a fixed shape.
     """
     n, f = a.shape
     out = a.new_empty(n, m.shape[1])
@@ -139,13 +135,8 @@ def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
     return out
 
 
-def faster_dense(n: int, f: int, nnz: int) -> bool:
-    """A fixed rule, so that the same graph always takes the same path."""
-    return nnz > 0.2 * n * f and n * f <= 2**28
-
-
 class _FixedProduct(torch.autograd.Function):
-    """X m for a fixed X."""
+    """X m for a constant X."""
 
     @staticmethod
     def forward(ctx: Any, m: Tensor, x: FeatureMatrix) -> Tensor:

@@ -1,4 +1,4 @@
-"""The two losses of the paper, equations 7 and 8, and what is minimised."""
+"""The two losses of the paper, equations 7 and 8, and their weighted sum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEATURE_LOSS_FORMS: tuple[str, ...] = get_args(FeatureLossForm)
 
 @dataclass(frozen=True)
 class LossParts:
-    """Feature loss, structure loss, and the weighted total that training minimises."""
+    """Feature loss, structure loss, and the weighted total that training minimizes."""
 
     feature: Tensor
     structure: Tensor
@@ -27,10 +27,10 @@ class LossParts:
 
 @dataclass(frozen=True)
 class Loss:
-    """feature_weight · ‖X − X̂‖ + structure_weight · Σ −log σ(h_i·h_j); a weight of 0 switches off.
+    """feature_weight · ‖X − X̂‖ + structure_weight · Σ −log σ(h_i·h_j); a weight of 0 drops a term.
 
-    feature_form : "rows", Σ_i ‖x_i − x̂_i‖₂ as the paper's text has it, or "frobenius", one norm
-        over the whole matrix as its authors' program has it.
+    feature_form : "rows", Σ_i ‖x_i − x̂_i‖₂ as in the paper, or "frobenius", one norm of the
+        whole matrix as in the reference implementation.
     """
 
     feature_form: str = "frobenius"
@@ -46,9 +46,11 @@ class Loss:
         for name in ("feature_weight", "structure_weight"):
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
-                raise InputError(f"{name} must be a finite number of at least 0, got {value!r}")
+                raise InputError(f"{name} must be finite and ≥ 0, got {value!r}")
         if self.feature_weight == self.structure_weight == 0:
-            raise InputError("feature_weight and structure_weight are both 0: nothing to learn")
+            raise InputError(
+                "feature_weight and structure_weight are both 0; set one of them to learn"
+            )
 
     def total(self, feature: Tensor, structure: Tensor) -> LossParts:
         return LossParts(
@@ -58,14 +60,14 @@ class Loss:
     def feature_from_reconstruction(self, x: Tensor, reconstruction: Tensor) -> Tensor:
         """Eq. 7 from X and X̂, (N, F) each. The gradient of a zero norm is zero."""
         norms = torch.linalg.vector_norm(x - reconstruction, dim=1)
-        # The norm of the row norms: one norm over N·F numbers loses digits in single precision.
+        # The norm of the row norms: a single norm of N·F numbers loses digits in float32.
         return norms.sum() if self.feature_form == "rows" else torch.linalg.vector_norm(norms)
 
     def feature_from_squares(self, squares: Tensor, resolution: Tensor) -> Tensor:
         """Eq. 7 from ‖x_i − x̂_i‖², (N,), where these are differences of larger numbers.
 
-        `resolution` (N,) is how much rounding may have left of a true zero; what lies below it
-        is zero, and so is its gradient.
+        `resolution` (N,) bounds what rounding leaves of a true zero; a square below it counts as
+        zero, and so does its gradient.
         """
         if self.feature_form == "frobenius":
             squares, resolution = squares.sum(), resolution.sum()
@@ -74,5 +76,5 @@ class Loss:
 
     def structure(self, h: Tensor, pattern: AttentionPattern) -> Tensor:
         """Eq. 8: −Σ_i Σ_{j ∈ N_i} log σ(h_i·h_j), over both directions and the self-loops."""
-        # PAPER: the combined loss (eq. 9) leaves out the sum over i in its second term.
+        # PAPER: the combined loss, eq. 9, omits the sum over i in its second term.
         return functional.softplus(-edge_dot(pattern, h)).sum()

@@ -1,6 +1,6 @@
-"""Sparse operators with a fixed pattern: who attends over whom.
+"""Sparse operators on a constant pattern: which nodes attend to which.
 
-Three products carry the whole method: features times a matrix (`features.py`), attention times a
+The method consists of three products: features times a matrix (`features.py`), attention times a
 matrix, and dot products along edges. Each is one autograd function whose backward pass is again
 one of the three, so no E×D array is ever gathered.
 
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from graphgate.graph.graph import Graph
 
-with warnings.catch_warnings():  # torch announces once a process that its CSR tensors are young
+with warnings.catch_warnings():  # torch warns once per process that CSR tensors are in beta
     warnings.simplefilter("ignore", UserWarning)
     torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
 
@@ -31,23 +31,23 @@ def csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int
 def shared_tensor(
     array: np.ndarray, device: torch.device, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """The array as a tensor, sharing its memory where it can; graphs are never written to."""
-    with warnings.catch_warnings():  # torch would rather have arrays that can be written to
+    """The array as a tensor, sharing memory where possible; graphs are never written to."""
+    with warnings.catch_warnings():  # torch warns about read-only arrays
         warnings.simplefilter("ignore", UserWarning)
         return torch.from_numpy(array).to(device=device, dtype=dtype)
 
 
 def index_tensor(array: np.ndarray, device: torch.device) -> Tensor:
-    # Half the memory, and MKL's sparse kernels take them without a conversion.
+    # 32 bits take half the memory, and MKL's sparse kernels need no conversion.
     kind = np.int32 if array.max(initial=0) < 2**31 else np.int64
     return shared_tensor(array.astype(kind, copy=False), device)
 
 
 class AttentionPattern:
-    """The pattern of attention: row i lists N_i, all that node i attends over, itself included.
+    """The pattern of attention: row i lists N_i, all nodes that node i attends to, and i itself.
 
-    An edge j -> i makes i attend over j. The pattern and its transpose are kept as CSR;
-    `order` says where each entry of the transpose stands in the pattern.
+    An edge j -> i makes i attend to j. The pattern and its transpose are stored as CSR; `order` is
+    the position of each entry of the transpose in the pattern.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class AttentionPattern:
         self.centers = index_tensor(np.repeat(np.arange(n), sizes), device)
         self.neighbors = self.indices
         self.sizes = shared_tensor(sizes, device)
-        self._row_offsets = self.indptr.long()  # what segment_reduce takes
+        self._row_offsets = self.indptr.long()  # as segment_reduce requires
         self._column_offsets = self.transposed_indptr.long()
         self.weights = shared_tensor(pattern.data, device, dtype) if graph.weighted else None
 
@@ -105,16 +105,16 @@ class AttentionPattern:
         transposed: bool = False,
         keep: float = 0.0,
     ) -> Tensor:
-        """out = C m (or Cᵀ m) + keep · out; no gradient, nothing allocated."""
+        """out = C m (or Cᵀ m) + keep · out, without a gradient or an allocation."""
         matrix = self.transposed(values) if transposed else self.matrix(values)
         return torch.addmm(out, matrix, m, beta=keep, out=out)
 
     def row_sums(self, values: Tensor) -> Tensor:
-        """Sum of the values of each row, (N,): over what a node attends to."""
+        """Sum of the values of each row, (N,): over the nodes that a node attends to."""
         return torch.segment_reduce(values, "sum", offsets=self._row_offsets)
 
     def column_sums(self, values: Tensor) -> Tensor:
-        """Sum of the values of each column, (N,): over those that attend to a node."""
+        """Sum of the values of each column, (N,): over the nodes that attend to a node."""
         reordered = values.index_select(0, self.order)
         return torch.segment_reduce(reordered, "sum", offsets=self._column_offsets)
 
@@ -162,7 +162,7 @@ class _EdgeDot(torch.autograd.Function):
 
 
 def dot_on(pattern: AttentionPattern, a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
-    """a_i · b_j for every pair of the pattern, (E,), added to `onto`; no gradient."""
+    """a_i · b_j for every pair of the pattern, (E,), added to `onto`; without a gradient."""
     start = pattern.matrix(a.new_zeros(len(pattern)) if onto is None else onto)
     return torch.sparse.sampled_addmm(start, a, b.T).values()
 

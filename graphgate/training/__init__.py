@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    adam, history, checkpoint, machine, objective, plan, sampling, loop, memory
+    plan, memory, objective, sampling, adam, history, checkpoint, loop
 """

@@ -1,87 +1,154 @@
-"""Memory of a run, from the sizes of what it holds.
+"""Memory that a planned run needs, and memory that is available on this machine.
 
-The peak is the largest of three moments: when the nodes are put in order, when the pattern of
-attention is made, and when a step is computed. Each term names what it counts; while it trains,
-indices have 32 bits.
+The peak of a run is the largest of four moments: when the weights are drawn, when the nodes are
+reordered, when the attention pattern is built, and during a step. Each term says what it counts.
+While training, indices have 32 bits.
 """
 
 from __future__ import annotations
 
-from graphgate.nn.features import BLOCK
-from graphgate.training.objective import ORDERED_ABOVE
-from graphgate.training.plan import Plan, Size
+import os
+import resource
+import sys
+from math import prod
+from pathlib import Path
+
+from graphgate.nn.collapsed_step import buffer_shapes
+from graphgate.nn.features import row_blocks
+from graphgate.training.plan import GraphCounts, TrainingPlan
 
 _INDEX = 4
-_WORKSPACE = 24 * 2**20  # what the libraries of linear algebra take when they are first used
+_WORKSPACE = 24 * 2**20  # what libraries of linear algebra allocate when they are first used
 
 
-def graph_bytes(size: Size) -> int:
+def graph_bytes(counts: GraphCounts) -> int:
     """A `Graph` in memory: features, adjacency, ids."""
-    x = size.entries * 4 + (size.entries + size.nodes) * _INDEX * size.sparse
-    # Its indices come from row numbers of 64 bits, and its weights from Python's floats.
-    adjacency = size.pairs * ((8 if size.weighted else 4) + 8) + 8 * size.nodes
-    return x + adjacency + 8 * size.nodes
+    x = counts.entries * 4 + (counts.entries + counts.nodes) * _INDEX * counts.sparse
+    # Its indices are built from 64-bit row numbers, and its weights from Python floats.
+    adjacency = counts.pairs * ((8 if counts.weighted else 4) + 8) + 8 * counts.nodes
+    return x + adjacency + 8 * counts.nodes
 
 
-def training_bytes(plan: Plan) -> int:
-    """What `GATE.fit` takes at its peak, beside the graph."""
-    size = plan.size
-    kept = plan.n_parameters * plan.number_bytes + _copied_features(plan)
-    ordering = _ordering(size) if size.nodes > ORDERED_ABOVE else 0
+def training_bytes(plan: TrainingPlan) -> int:
+    """What training takes at its peak, in addition to the graph."""
+    counts, width = plan.counts, plan.dtype.itemsize
+    kept = plan.n_parameters * width + _copied_features(plan)
+    # Both directions of the pattern, 16 float32 columns, and a tree of float64.
+    reordering = (44 * counts.pairs + 450 * counts.nodes) * plan.reorders_nodes
     return _WORKSPACE + max(
-        plan.n_parameters * (8 + plan.number_bytes),  # weights are drawn in double precision
-        kept + ordering,
-        kept + 56 * size.attended + 40 * size.nodes,  # the pattern, its transpose, and sorting
-        kept + _training_features(plan) + _pattern(plan) + _step(plan),
+        plan.n_parameters * (8 + width),  # weights are drawn in double precision
+        kept + reordering,
+        kept + 56 * counts.attended + 40 * counts.nodes,  # the pattern, its transpose, sorting
+        kept + _features(plan) + _pattern(plan) + width * _step_numbers(plan),
     )
 
 
-def _copied_features(plan: Plan) -> int:
-    """X in another order or another precision than the graph holds it."""
-    size = plan.size
-    if size.nodes <= ORDERED_ABOVE and plan.number_bytes == 4:
-        return 0
-    return size.entries * (plan.number_bytes + _INDEX * size.sparse)
+def _copied_features(plan: TrainingPlan) -> int:
+    """X in another order or precision than the graph has it."""
+    width = plan.dtype.itemsize
+    copied = plan.reorders_nodes or width != 4
+    return plan.counts.entries * (width + _INDEX * plan.counts.sparse) * copied
 
 
-def _ordering(size: Size) -> int:
-    """Both directions of the pattern, 16 columns in single and the tree's in double precision."""
-    return 44 * size.pairs + 450 * size.nodes
+def _features(plan: TrainingPlan) -> int:
+    """X made dense, or the blocks of Xᵀ; and the squared norms of its rows."""
+    counts, width = plan.counts, plan.dtype.itemsize
+    if plan.dense_features:
+        return 8 * counts.nodes + counts.nodes * counts.features * width * counts.sparse
+    offsets = len(row_blocks(counts.nodes)) * counts.features * _INDEX
+    return 8 * counts.nodes + counts.entries * (width + _INDEX) + offsets
 
 
-def _training_features(plan: Plan) -> int:
-    """X made dense, or the blocks of Xᵀ; and the squares of its rows."""
-    size, width = plan.size, plan.number_bytes
-    squares = 8 * size.nodes
-    if size.trains_dense:
-        return squares + size.nodes * size.features * width * size.sparse
-    blocks = max(1, size.nodes // BLOCK) if size.nodes > 8 * BLOCK else 1
-    return squares + size.entries * (width + _INDEX) + blocks * size.features * _INDEX
+def _pattern(plan: TrainingPlan) -> int:
+    """Indices, transposed indices, centers and order; offsets of rows and columns."""
+    width = plan.dtype.itemsize * plan.counts.weighted
+    return plan.counts.attended * (4 * _INDEX + width) + 28 * plan.counts.nodes
 
 
-def _pattern(plan: Plan) -> int:
-    """Indices, transposed indices, centres and order; offsets of rows and columns."""
-    width = plan.number_bytes * plan.size.weighted
-    return plan.size.attended * (4 * _INDEX + width) + 28 * plan.size.nodes
-
-
-def _step(plan: Plan) -> int:
-    """Buffers, gradients and moments of one step, and attention with its gradients."""
-    size, sizes, width = plan.size, plan.architecture.sizes, plan.number_bytes
-    n, f, d, layers = size.nodes, sizes[0], sizes[-1], len(sizes) - 1
-    parameters = plan.n_parameters * 3  # gradients and moments
-    edges = (3 * layers + 3) * size.attended
-    narrow = 2 * layers * (layers + 1) * n
+def _step_numbers(plan: TrainingPlan) -> int:
+    """Numbers of one step: matrices, gradients and Adam's moments, attention and its gradients."""
+    counts, sizes = plan.counts, plan.architecture.sizes
+    n, f, d, layers = counts.nodes, sizes[0], sizes[-1], len(sizes) - 1
     if plan.form == "step":
-        wide = 2 * layers + 2 if plan.with_features else layers + 2
-        wide += plan.with_features and layers == 1
-        numbers = wide * n * d + 2 * f * d + 2 * d * d
+        shapes = buffer_shapes(plan.architecture, n, feature_loss=plan.feature_loss)
+        matrices = sum(prod(shape) for shape in shapes.values())
     elif plan.form == "collapsed":
-        numbers = (2 * layers + 8) * n * d + 4 * f * d + 2 * d * d
+        matrices = (2 * layers + 8) * n * d + 4 * f * d + 2 * d * d
     else:
-        # Each layer keeps what goes into attention and what comes out, and σ what it was given.
+        # Each layer keeps the input and the output of its attention, and the input of σ.
         each = 2 if plan.architecture.activation == "identity" else 3
-        hidden, back = each * sum(sizes[1:]), each * sum(sizes[:-1])
-        made_dense = f * (not size.trains_dense)
-        numbers = n * (hidden + (back + 2 * f + made_dense) * plan.with_features)
-    return width * (numbers + parameters + edges + narrow)
+        decoder = each * sum(sizes[:-1]) + f * (2 + (not plan.dense_features))
+        matrices = n * (each * sum(sizes[1:]) + decoder * plan.feature_loss)
+    attention = (3 * layers + 3) * counts.attended + 2 * layers * (layers + 1) * n
+    return matrices + 3 * plan.n_parameters + attention
+
+
+# --- what is available ---------------------------------------------------------------------------
+
+
+def available_bytes(
+    proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
+) -> int | None:
+    """The least that the system, the control groups and the process's own limit leave free.
+
+    None where the system does not report it.
+    """
+    limits = [_system(proc), _address_space(proc), *_control_groups(proc, cgroups)]
+    known = [value for value in limits if value is not None]
+    return max(0, min(known)) if known else None
+
+
+def _system(proc: Path) -> int | None:
+    kib = _field(proc / "meminfo", "MemAvailable:")
+    if kib is not None:
+        return kib * 1024
+    if sys.platform == "darwin":  # it does not report how much could be freed: all there is
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None
+
+
+def _address_space(proc: Path) -> int | None:
+    """`ulimit -v` limits addresses, many of which libraries have taken."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    taken = _field(proc / "self" / "status", "VmSize:")
+    if soft == resource.RLIM_INFINITY or taken is None:
+        return None
+    return soft - taken * 1024
+
+
+def _control_groups(proc: Path, cgroups: Path) -> list[int]:
+    """What is free under the limit of every control group (version 2) of the process."""
+    free = []
+    for line in _lines(proc / "self" / "cgroup"):
+        _, controllers, group = line.split(":", 2)
+        path = cgroups / group.lstrip("/")
+        # A container often sees its own group as the root, whatever the line says.
+        for folder in {path, *path.parents, cgroups} if controllers == "" else ():
+            if folder != cgroups and cgroups not in folder.parents:
+                continue
+            limit, taken = _number(folder / "memory.max"), _number(folder / "memory.current")
+            if limit is not None and taken is not None:
+                # Cached files count as taken, but are dropped when memory is short.
+                cached = _field(folder / "memory.stat", "inactive_file") or 0
+                free.append(limit - taken + cached)
+    return free
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _field(path: Path, name: str) -> int | None:
+    for line in _lines(path):
+        parts = line.split()
+        if parts and parts[0] == name:
+            return int(parts[1])
+    return None
+
+
+def _number(path: Path) -> int | None:
+    lines = _lines(path)
+    return int(lines[0]) if lines and lines[0].isdigit() else None  # "max" is no limit

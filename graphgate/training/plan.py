@@ -1,25 +1,38 @@
-"""The size of a run: counts of the graph and the network, all that memory and time depend on."""
+"""How a graph will be trained on, decided from counts alone.
+
+The objective does what the plan says, and the memory estimate counts what the plan says: a run of
+a graph that does not exist yet is planned in the same way as one that starts now.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from math import prod
+from typing import Literal
 
 import numpy as np
+import torch
 
 from graphgate.errors import InputError
-from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
-from graphgate.nn import collapsed
-from graphgate.nn import collapsed_step as step
 from graphgate.nn.autoencoder import Architecture, parameter_shapes
-from graphgate.nn.features import faster_dense
+from graphgate.nn.collapsed_step import applies_to
+
+_REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
+
+Form = Literal["step", "collapsed", "plain"]
 
 
 @dataclass(frozen=True)
-class Size:
-    """nodes : N. pairs : directed edges without self-loops. features : F.
-    entries : numbers in X that are stored; N·F where X is dense."""
+class GraphCounts:
+    """The counts of a graph that memory and time depend on.
+
+    nodes : N.
+    pairs : directed edges without self-loops; an undirected edge counts twice.
+    features : F.
+    entries : stored numbers of X; N·F where X is dense.
+    """
 
     nodes: int
     pairs: int
@@ -30,76 +43,106 @@ class Size:
     weighted: bool = False
 
     @classmethod
-    def of(cls, graph: Graph) -> Size:
-        dense = isinstance(graph.x, np.ndarray)
-        entries = graph.x.size if isinstance(graph.x, np.ndarray) else int(graph.x.nnz)
+    def of(cls, graph: Graph) -> GraphCounts:
+        x = graph.x
+        dense = isinstance(x, np.ndarray)
         return cls(
             graph.n_nodes,
             int(graph.adjacency.nnz),
             graph.n_features,
-            entries,
+            x.size if isinstance(x, np.ndarray) else int(x.nnz),
             not dense,
             graph.directed,
             graph.weighted,
         )
 
     @classmethod
-    def from_counts(
-        cls, nodes: int, edges: int, features: int, density: float = 1.0, *, directed: bool = False
-    ) -> Size:
-        """Of a graph that is only planned; `density` is the share of X that is not zero."""
-        if nodes < 1 or features < 1 or edges < 0:
+    def planned(
+        cls,
+        n_nodes: int,
+        n_edges: int,
+        n_features: int,
+        density: float = 1.0,
+        *,
+        directed: bool = False,
+    ) -> GraphCounts:
+        """The counts of a graph that does not exist yet.
+
+        density : fraction of X that is not zero; below 1, X is sparse.
+        """
+        if n_nodes < 1 or n_features < 1 or n_edges < 0:
             raise InputError(
-                "a graph has at least one node and one feature, and no fewer edges than 0"
+                "a graph needs at least one node, one feature and zero edges, got "
+                f"{n_nodes:,} nodes, {n_features:,} features and {n_edges:,} edges"
             )
         if not 0 <= density <= 1:
-            raise InputError(f"the density of features is between 0 and 1, got {density:g}")
-        pairs = edges if directed else 2 * edges
-        if pairs > nodes * (nodes - 1):
-            raise InputError(f"{nodes:,} nodes cannot have {edges:,} different edges")
-        entries = round(density * nodes * features)
-        return cls(nodes, pairs, features, entries, density < 1, directed)
+            raise InputError(f"density must be between 0 and 1, got {density:g}")
+        pairs = n_edges if directed else 2 * n_edges
+        if pairs > n_nodes * (n_nodes - 1):
+            raise InputError(f"{n_nodes:,} nodes cannot have {n_edges:,} different edges")
+        entries = round(density * n_nodes * n_features)
+        return cls(n_nodes, pairs, n_features, entries, density < 1, directed)
 
     @property
     def attended(self) -> int:
-        """Pairs of a node and one that it attends over, itself included."""
+        """Entries of the attention pattern: all pairs, and every node with itself."""
         return self.pairs + self.nodes
-
-    @property
-    def trains_dense(self) -> bool:
-        """Whether X is dense while it trains."""
-        return not self.sparse or faster_dense(self.nodes, self.features, self.entries)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A size, and the settings of `GATE` that decide what a step computes."""
+class TrainingPlan:
+    """How `training_objective` computes a loss and its gradients.
 
-    size: Size
+    feature_loss : whether the loss has a feature term.
+    """
+
+    counts: GraphCounts
     architecture: Architecture
-    number_bytes: int = 4
-    with_features: bool = True
-
-    @classmethod
-    def of(cls, size: Size, gate: GATE) -> Plan:
-        width = 8 if str(gate.dtype).endswith("64") else 4
-        return cls(size, gate.architecture(size.features), width, gate.feature_weight != 0)
+    dtype: torch.dtype = torch.float32
+    feature_loss: bool = True
 
     @property
-    def form(self) -> str:
-        """Which of the exact forms `objective` will take: "step", "collapsed" or "plain"."""
-        size, wanted = self.size, self.architecture
-        if wanted.activation != "identity":
+    def reorders_nodes(self) -> bool:
+        """Whether nodes are renumbered so that neighbors are close in memory."""
+        return self.counts.nodes > _REORDERED_ABOVE
+
+    @property
+    def dense_features(self) -> bool:
+        """Whether X is dense while training, which is faster above a density of a fifth."""
+        numbers = self.counts.nodes * self.counts.features
+        return not self.counts.sparse or (self.counts.entries > 0.2 * numbers and numbers <= 2**28)
+
+    @property
+    def form(self) -> Form:
+        """The cheaper of the exact forms of the loss; a fixed rule, so that runs are repeatable."""
+        if self.architecture.activation != "identity" or self._collapsed() >= self._plain():
             return "plain"
-        entries = size.nodes * size.features if size.trains_dense else size.entries
-        counts: Any = (wanted, size.nodes, entries, size.attended)
-        if collapsed.work(*counts, collapsed=True) >= collapsed.work(*counts, collapsed=False):
-            return "plain"
-        return "step" if step.applies_to(wanted) else "collapsed"
+        return "step" if applies_to(self.architecture) else "collapsed"
 
     @property
     def n_parameters(self) -> int:
-        total = 0
-        for shape in parameter_shapes(self.architecture).values():
-            total += shape[0] * (shape[1] if len(shape) > 1 else 1)
-        return total
+        return sum(prod(shape) for shape in parameter_shapes(self.architecture).values())
+
+    # Multiply-adds of one forward pass; the backward pass takes about twice as many in either form.
+
+    def _plain(self) -> int:
+        sizes, counts = self.architecture.sizes, self.counts
+        n, pairs = counts.nodes, counts.attended
+        products = [a * b for a, b in pairwise(sizes)]
+        encoder = self._visited * sizes[1] + n * sum(products[1:]) + pairs * sum(sizes[1:])
+        decoder = n * sum(products) + pairs * sum(sizes[:-1])
+        return encoder + decoder + n * sizes[0] + pairs * sizes[-1]
+
+    def _collapsed(self) -> int:
+        sizes, counts = self.architecture.sizes, self.counts
+        n, f, d = counts.nodes, sizes[0], sizes[-1]
+        chains = 1 if self.architecture.tied_weights else 2
+        chain = sum(a * b * d for a, b in list(pairwise(sizes))[:-1])
+        products = chains * (chain + self._visited * d) + f * d * d + n * d * d
+        return products + counts.attended * d * (2 * len(sizes) - 1) + 2 * n * d
+
+    @property
+    def _visited(self) -> int:
+        """Entries of X that a product visits."""
+        counts = self.counts
+        return counts.nodes * counts.features if self.dense_features else counts.entries

@@ -1,6 +1,6 @@
-"""Random neighbours and random walks on a graph in CSR form, many nodes at a time.
+"""Random neighbors and random walks on a graph in CSR form, for many nodes at a time.
 
-Edge weights are ignored: every neighbour is as likely as any other.
+Edge weights are ignored: every neighbor is equally likely.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from graphgate.graph.graph import Graph
 
 
 def symmetrized(graph: Graph) -> sp.csr_array:
-    """(N, N) adjacency whose walks may go along an edge and back."""
+    """(N, N) adjacency on which a walk may follow an edge in both directions."""
     if not graph.directed:
         return graph.adjacency
     return (graph.adjacency + graph.adjacency.T).tocsr()
@@ -23,7 +23,7 @@ def symmetrized(graph: Graph) -> sp.csr_array:
 def draw_neighbors(
     adjacency: sp.csr_array, nodes: np.ndarray, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(len(nodes), count) neighbours, drawn with replacement; a node without any draws itself."""
+    """(len(nodes), count) neighbors, drawn with replacement; an isolated node draws itself."""
     if adjacency.nnz == 0:
         return np.repeat(nodes[:, None], count, axis=1)
     first = adjacency.indptr[nodes].astype(np.int64)
@@ -37,7 +37,7 @@ def draw_neighbors(
 def random_walks(
     adjacency: sp.csr_array, starts: np.ndarray, steps: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(len(starts), steps + 1) nodes, each walk beginning with its start."""
+    """(len(starts), steps + 1) nodes, each walk starting with its start node."""
     walks = np.empty((len(starts), steps + 1), dtype=np.int64)
     walks[:, 0] = starts
     for step in range(steps):
@@ -46,7 +46,7 @@ def random_walks(
 
 
 def endless_batches(nodes: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Batches of all nodes in random order, then again in another order, without end."""
+    """Batches of all nodes in random order, then in another random order, endlessly."""
     while True:
         shuffled = rng.permutation(nodes)
         for start in range(0, len(shuffled), size):

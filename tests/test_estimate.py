@@ -1,0 +1,109 @@
+"""What a run will take, through the public function, and what is refused."""
+
+import pytest
+from graphs import random_graph
+
+from graphgate import GATE, InputError, MemoryLimitError, estimate
+from graphgate.datasets.synthetic import community_graph
+from graphgate.estimators import estimate as estimates
+from graphgate.estimators import training_time
+from graphgate.estimators.estimate import (
+    check_fits,
+    fitting_dims,
+    format_bytes,
+    format_seconds,
+    plan_for,
+)
+from graphgate.training.memory import graph_bytes, training_bytes
+from graphgate.training.plan import GraphCounts
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(training_time, "_PATIENCE", 0.0)
+
+
+def limit(monkeypatch, available: int | None) -> None:
+    monkeypatch.setattr(estimates, "available_bytes", lambda: available)
+
+
+def test_an_estimate_of_a_graph_is_that_of_its_counts(monkeypatch):
+    limit(monkeypatch, 2**40)
+    graph = random_graph(3, n=20)
+    counts = GraphCounts.of(graph)
+    found = estimate(graph, dims=(8, 4), epochs=7)
+    assert found.graph_bytes == graph_bytes(counts)
+    assert found.training_bytes == training_bytes(plan_for(counts, GATE((8, 4))))
+    assert (found.available_bytes, found.fits, found.fitting_dims) == (2**40, True, (8, 4))
+    assert found.seconds == pytest.approx(found.time.setup + 7 * found.time.epoch)
+
+
+def test_an_estimate_of_a_graph_that_does_not_exist_yet(monkeypatch):
+    sizes = {"n_nodes": 300, "n_edges": 900, "n_features": 20}
+    counts, settings = GraphCounts.planned(300, 900, 20), {"dims": (4096, 4096)}
+    training = training_bytes(plan_for(counts, GATE(**settings)))
+    # The graph is not in memory yet, so it has to fit as well.
+    limit(monkeypatch, training + graph_bytes(counts))
+    assert estimate(**sizes, **settings).fits
+    limit(monkeypatch, training + graph_bytes(counts) - 1)
+    found = estimate(**sizes, **settings)
+    assert (found.fits, found.fitting_dims) == (False, (2048, 2048))
+    assert (found.time, found.seconds) == (None, None)  # nothing of that size is tried
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "give a graph, or n_nodes, n_edges and n_features"),
+        ({"n_nodes": 3, "n_edges": 2}, "give a graph, or"),
+        ({"graph": random_graph(0), "n_nodes": 3}, "either a graph or its size"),
+        ({"n_nodes": 3, "n_edges": 2, "n_features": 1, "density": 2}, "density"),
+        ({"graph": random_graph(0), "dims": (0,)}, "dims"),
+    ],
+)
+def test_wrong_arguments_of_estimate(arguments, words):
+    with pytest.raises(InputError, match=words):
+        estimate(**arguments)
+
+
+def test_what_does_not_fit_is_refused_with_what_would(monkeypatch):
+    graph, gate = community_graph(3000, 9000, 50, n_entries=9000), GATE((512, 512))
+    counts = GraphCounts.of(graph)
+    needed = training_bytes(plan_for(counts, gate))
+    limit(monkeypatch, needed)
+    check_fits(graph, gate)
+    limit(monkeypatch, needed - 1)
+    with pytest.raises(MemoryLimitError, match=r"about .*; dims=\(256, 256\) would fit$") as e:
+        check_fits(graph, gate)
+    assert (e.value.needed, e.value.available) == (needed, needed - 1)
+    assert e.value.fitting_dims == (256, 256)
+    room = training_bytes(plan_for(counts, GATE((64, 64))))
+    assert fitting_dims(counts, gate, room) == (64, 64)
+    assert fitting_dims(counts, gate, room - 1) == (32, 32)
+    limit(monkeypatch, 10)
+    with pytest.raises(MemoryLimitError, match="no dims would fit") as e:
+        check_fits(graph, gate)
+    assert e.value.fitting_dims is None
+    limit(monkeypatch, None)
+    check_fits(graph, gate)
+
+
+def test_the_memory_of_other_devices_is_unknown(monkeypatch):
+    limit(monkeypatch, 0)
+    check_fits(random_graph(0), GATE(device="cuda"))
+
+
+def test_dims_that_fit_are_as_requested_where_possible():
+    counts = GraphCounts.planned(1000, 2000, 30)
+    assert fitting_dims(counts, GATE((64, 16)), 2**40) == (64, 16)
+    assert fitting_dims(counts, GATE((64, 16)), None) == (64, 16)
+    assert fitting_dims(counts, GATE((64, 16)), 0) is None
+
+
+def test_amounts_with_units():
+    assert [format_bytes(x) for x in (12, 2048, 1.5 * 2**20, 300 * 2**20, 3 * 2**30)] == [
+        *("12 bytes", "2 KiB", "1.5 MiB", "300 MiB", "3.0 GiB"),
+    ]
+    assert [format_seconds(x) for x in (0.0123, 5.04, 600, 3 * 3600)] == [
+        *("12 ms", "5.0 s", "10 min", "3.0 h"),
+    ]
