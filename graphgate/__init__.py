@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from graphgate.io.pyg import from_pyg, to_pyg
     from graphgate.io.reading_options import ReadingOptions
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
-    from graphgate.scverse.conversion import graph_from_anndata, to_anndata
-    from graphgate.scverse.domains import cluster_domains
-    from graphgate.scverse.embed import embed_anndata, transform_anndata
+    from graphgate.scverse.annotate import cluster_anndata, embed_anndata, transform_anndata
+    from graphgate.scverse.conversion import from_anndata, to_anndata
     from graphgate.tasks.classification import classify
     from graphgate.tasks.clustering import cluster
     from graphgate.tasks.links import evaluate_links
@@ -58,13 +57,13 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
+    "GATE": "estimators.gate",
     "Attention": "estimators.gate",
     "AttributeEncoder": "preprocessing.attribute_encoder",
     "Attributes": "graph.attributes",
     "DivergenceError": "errors",
     "Embedding": "io.embeddings",
     "Estimate": "estimators.estimate",
-    "GATE": "estimators.gate",
     "Graph": "graph.graph",
     "History": "training.history",
     "InputError": "errors",
@@ -74,16 +73,16 @@ _HOMES = {
     "TrainingWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
-    "cluster_domains": "scverse.domains",
-    "embed_anndata": "scverse.embed",
+    "cluster_anndata": "scverse.annotate",
+    "embed_anndata": "scverse.annotate",
     "estimate": "estimators.estimate",
     "evaluate": "experiments.evaluation",
     "evaluate_links": "tasks.links",
     "fetch_dataset": "datasets.citation",
+    "from_anndata": "scverse.conversion",
     "from_networkx": "io.networkx",
     "from_pyg": "io.pyg",
     "from_tables": "io.graph_tables",
-    "graph_from_anndata": "scverse.conversion",
     "load_dataset": "datasets.citation",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_files",
@@ -93,7 +92,7 @@ _HOMES = {
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
     "to_tables": "io.graph_writer",
-    "transform_anndata": "scverse.embed",
+    "transform_anndata": "scverse.annotate",
     "write_embedding": "io.embeddings",
     "write_graph": "io.graph_writer",
 }
@@ -115,16 +114,16 @@ __all__ = [
     "TrainingWarning",
     "classify",
     "cluster",
-    "cluster_domains",
+    "cluster_anndata",
     "embed_anndata",
     "estimate",
     "evaluate",
     "evaluate_links",
     "fetch_dataset",
+    "from_anndata",
     "from_networkx",
     "from_pyg",
     "from_tables",
-    "graph_from_anndata",
     "load_dataset",
     "read_embedding",
     "read_graph",

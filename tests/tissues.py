@@ -1,4 +1,4 @@
-"""Synthetic tissue: layers of cell types in the plane, with counts that hardly tell them apart."""
+"""Synthetic tissue: layers of cell types in the plane that single cells hardly reveal."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+QUICK = {"dims": (16, 4), "epochs": 5, "random_state": 0, "progress": False}
+
 
 def layered_tissue(
     seed: int = 0, *, side: int = 20, genes: int = 60, layers: int = 4, shift: float = 0.0
 ) -> anndata.AnnData:
-    """side² spots on a grid in horizontal layers; negative-binomial counts, normalised, sparse.
+    """side² spots on a grid in horizontal layers; negative-binomial counts, log-normalized, sparse.
 
-    Every layer has a few genes of twice the expression, but counts are so low that one spot alone
-    shows little of it. `shift` moves the places, as those of another slice are.
+    A fraction of the genes is expressed twice as much in each layer, but counts are so low that a
+    single spot shows little of it. `shift` moves the coordinates.
     """
     rng = np.random.default_rng(seed)
     places = np.stack(np.meshgrid(np.arange(side), np.arange(side)), -1).reshape(-1, 2) * 1.0
     layer = (places[:, 1] * layers // side).astype(int)
-    base = np.random.default_rng(7).gamma(2.0, 0.1, genes)  # the same genes in every slice
+    base = np.random.default_rng(7).gamma(2.0, 0.1, genes)  # the same genes in every sample
     mean = np.tile(base, (len(places), 1))
     for number in range(layers):
         mean[np.ix_(layer == number, np.arange(genes) % layers == number)] *= 2.0

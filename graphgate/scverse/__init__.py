@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    tissue, conversion, domains, embed
+    expression, tissue, conversion, annotate
 """

@@ -1,4 +1,4 @@
-"""AnnData <-> `Graph`, for all that takes a graph."""
+"""AnnData <-> `Graph`."""
 
 from __future__ import annotations
 
@@ -10,63 +10,54 @@ import scipy.sparse as sp
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
-from graphgate.scverse.tissue import SPATIAL, Neighborhood, shown_keys, tissue_graph
+from graphgate.scverse.expression import obs_column
+from graphgate.scverse.tissue import TissueOptions, tissue_graph
 
 CONNECTIVITIES = "connectivities"
 
 
-def graph_from_anndata(
+def from_anndata(
     adata: Any,
     *,
-    neighbors: str = SPATIAL,
+    obsp: str | None = None,
     radius: float | None = None,
-    k: int | None = None,
-    slices: str | None = None,
+    n_neighbors: int | None = None,
+    batch_key: str | None = None,
     layer: str | None = None,
-    label: str | None = None,
-    split: str | None = None,
+    labels_key: str | None = None,
+    split_key: str | None = None,
 ) -> Graph:
-    """The graph that `embed_anndata` would learn from, with the labels and splits of obs.
+    """The graph that `embed_anndata` learns from, with labels and splits.
 
-    Cells are named by obs_names, features by var_names. `label` and `split` are columns of obs.
+    Node ids are obs_names, feature names var_names. `labels_key` and `split_key` are columns of
+    obs; for the other parameters see `embed_anndata`.
     """
-    how = Neighborhood.checked(neighbors, radius, k, slices, layer)
-    graph = tissue_graph(adata, how)
-    labels = None if label is None else _values(adata, label)
-    splits = None if split is None else _values(adata, split)
-    return Graph(
-        graph.x,
-        graph.adjacency,
-        ids=graph.ids,
-        labels=labels,
-        splits=None
-        if splits is None
-        else {
-            str(name): np.array([value == name for value in splits])
-            for name in dict.fromkeys(splits)
-            if name is not None
-        },
-        directed=graph.directed,
-        feature_names=graph.feature_names,
-    )
+    options = TissueOptions(obsp, radius, n_neighbors, batch_key, layer)
+    labels = None if labels_key is None else _values(adata, labels_key)
+    splits = None
+    if split_key is not None:
+        column = np.array(_values(adata, split_key), dtype=object)
+        names = dict.fromkeys(name for name in column if name is not None)
+        splits = {str(name): column == name for name in names}
+    return tissue_graph(adata, options, labels=labels, splits=splits)
 
 
 def to_anndata(graph: Graph) -> Any:
     """An AnnData of the same nodes: X, obsp["connectivities"], and obs with "label" and "split".
 
-    Names are text in an AnnData; ids that are not are kept in obs["id"]. Row i of the
-    connectivities holds what node i attends over. Attributes are encoded by an `AttributeEncoder`.
+    An AnnData names nodes by text; integer ids are kept in obs["id"]. Row i of the connectivities
+    holds what node i attends over. Attributes are encoded by an `AttributeEncoder`; a graph with
+    edges only has no X.
     """
     try:
         import anndata
         import pandas as pd
     except ImportError:
-        raise InputError("this needs AnnData: pip install 'graphgate[scverse]'") from None
+        raise InputError("to_anndata needs anndata: pip install 'graphgate[scverse]'") from None
 
-    ids = graph.ids.tolist()
-    names = [str(node) for node in ids]
+    names = [str(node) for node in graph.ids.tolist()]
     if len(set(names)) != len(names):
-        raise InputError("two ids are the same as text, which an AnnData names nodes by")
+        raise InputError("two ids are the same as text, but an AnnData needs unique text names")
     obs = pd.DataFrame(index=pd.Index(names, dtype=object))
     if graph.ids.dtype == np.int64:
         obs["id"] = graph.ids
@@ -80,20 +71,17 @@ def to_anndata(graph: Graph) -> Any:
         obs["split"] = pd.Categorical(parts, categories=list(graph.splits))
     if graph.attributes is not None:
         encoder = AttributeEncoder().fit(graph.attributes)
-        x = encoder.transform(graph.attributes)
-        graph = graph.with_x(x, encoder.get_feature_names_out(), copy=False)
+        encoded = encoder.transform(graph.attributes)
+        graph = graph.with_x(encoded, encoder.get_feature_names_out(), copy=False)
     features = graph.feature_names or [f"feature {at}" for at in range(graph.n_features)]
-    x = sp.csr_matrix(graph.x, copy=True) if sp.issparse(graph.x) else np.array(graph.x)
-    x = None if graph.x is None else x
+    x = None if graph.x is None else graph.x.copy()
     # Tools for AnnData expect SciPy's matrices, not its arrays.
-    ties = sp.csr_matrix(graph.attended, copy=True)
+    x = sp.csr_matrix(x) if sp.issparse(x) else x
+    attended = sp.csr_matrix(graph.attended, copy=True)
     var = pd.DataFrame(index=pd.Index(list(features), dtype=object))
-    return anndata.AnnData(x, obs=obs, var=var, obsp={CONNECTIVITIES: ties})
+    return anndata.AnnData(x, obs=obs, var=var, obsp={CONNECTIVITIES: attended})
 
 
-def _values(adata: Any, column: str) -> list[Any]:
-    if column not in adata.obs:
-        raise InputError(f"obs has no column {column!r}; its columns are {shown_keys(adata.obs)}")
-    values = adata.obs[column]
-    missing = values.isna()
-    return [None if gone else value for value, gone in zip(values, missing, strict=True)]
+def _values(adata: Any, key: str) -> list[Any]:
+    values = obs_column(adata, key)
+    return [None if gone else value for value, gone in zip(values, values.isna(), strict=True)]

@@ -1,240 +1,221 @@
-"""A tissue in an AnnData -> `Graph`: cells are nodes, genes features, neighbours edges."""
+"""A tissue in an AnnData -> `Graph`: cells are nodes, genes features, neighbors edges."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import KDTree
 
 from graphgate.errors import InputError, InputWarning
-from graphgate.estimators import hyperparameters as arguments
+from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
-from graphgate.graph.validation import Features
+from graphgate.scverse.expression import check_adata, expression, keys_of, obs_column
 
 SPATIAL = "spatial"
-NEAREST = 6  # of a hexagonal array of spots
+HEXAGONAL = 6  # neighbors of a spot in a hexagonal array
+MOST_SAMPLES = 100  # a column of obs with more values does not name samples
+CLOSEST = 0.1  # fraction of the cells whose nearest neighbor shows whether samples overlap
 
 
 @dataclass(frozen=True)
-class Neighborhood:
-    """Which cells are neighbours, and which numbers describe a cell.
+class TissueOptions:
+    """Which cells are neighbors, and which values are their features.
 
-    neighbors : "spatial", by the places in obsm["spatial"], or a key of obsp.
-    radius : all cells within it are neighbours, in the unit of the places.
-    k : or the k nearest are, and those whose k nearest a cell is among.
-    slices : a column of obs; cells of different slices are never neighbours.
+    obsp : a key of obsp; None finds neighbors by the coordinates in obsm["spatial"].
+    radius : all cells within this distance are neighbors, in the unit of the coordinates.
+    n_neighbors : or the nearest cells are, in either direction; 6 if neither is given.
+    batch_key : a column of obs; cells of different samples are never neighbors.
     layer : the layer with the features; None is X.
     """
 
-    neighbors: str = SPATIAL
+    obsp: str | None = None
     radius: float | None = None
-    k: int | None = None
-    slices: str | None = None
+    n_neighbors: int | None = None
+    batch_key: str | None = None
     layer: str | None = None
 
-    @classmethod
-    def checked(
-        cls, neighbors: Any, radius: Any, k: Any, slices: str | None, layer: str | None
-    ) -> Self:
-        if not isinstance(neighbors, str):
-            raise InputError(f"neighbors must be 'spatial' or a key of obsp, got {neighbors!r}")
-        if neighbors != SPATIAL and (radius is not None or k is not None):
+    def __post_init__(self) -> None:
+        for name in ("obsp", "batch_key", "layer"):
+            if not isinstance(value := getattr(self, name), str | None):
+                raise InputError(f"{name} must be a name or None, got {value!r}")
+        if self.radius is not None and self.n_neighbors is not None:
+            raise InputError("radius and n_neighbors exclude each other; give one of them")
+        if self.obsp is not None and not self.radius is self.n_neighbors is None:
             raise InputError(
-                f"radius and k are for neighbors='spatial'; obsp[{neighbors!r}] has its neighbours"
+                "radius and n_neighbors apply to coordinates; leave them out to use "
+                f"obsp[{self.obsp!r}]"
             )
-        if radius is not None and k is not None:
-            raise InputError("radius and k are two ways to find neighbours; give one of them")
-        if radius is not None:
-            radius = arguments.number("radius", radius)
+        if self.n_neighbors is not None:
+            hyperparameters.whole("n_neighbors", self.n_neighbors)
+        if self.radius is not None:
+            radius = hyperparameters.number("radius", self.radius)
             if not 0 < radius < np.inf:
                 raise InputError(f"radius must be positive and finite, got {radius}")
-        elif neighbors == SPATIAL:
-            k = arguments.whole("k", NEAREST if k is None else k)
-        return cls(neighbors, radius, k, slices, layer)
 
     def to_dict(self) -> dict[str, Any]:
-        """Without what is None, which a file of AnnData has no place for."""
+        """Without None, which an AnnData file cannot hold."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def tissue_graph(adata: Any, how: Neighborhood, genes: Sequence[str] | None = None) -> Graph:
-    """The graph of a tissue; with `genes`, their columns in that order."""
+def tissue_graph(
+    adata: Any, options: TissueOptions, genes: Sequence[str] | None = None, **fields: Any
+) -> Graph:
+    """The graph of a tissue; with `genes`, their features in that order.
+
+    fields : further arguments of `Graph`, such as labels.
+    """
     check_adata(adata)
-    x = _expression(adata, how.layer, genes)
-    slices = _slices(adata, how.slices)
-    if how.neighbors == SPATIAL:
-        adjacency, directed = _spatial(adata, how, slices), False
+    x = expression(adata, options.layer, genes)
+    samples = _samples(adata, options.batch_key)
+    if options.obsp is None:
+        adjacency, directed = _by_coordinates(adata, options, samples), False
     else:
-        adjacency, directed = _given(adata, how.neighbors, slices)
+        adjacency, directed = _by_obsp(adata, options.obsp, samples)
     return Graph(
         x,
         adjacency,
         ids=list(adata.obs_names),
         directed=directed,
         feature_names=list(adata.var_names) if genes is None else list(genes),
+        **fields,
     )
 
 
-def check_adata(adata: Any) -> None:
-    """An AnnData in memory whose cells and genes have names of their own."""
-    if not all(hasattr(adata, part) for part in ("obs_names", "var_names", "obsm", "isbacked")):
-        raise InputError(f"an AnnData is needed, got {type(adata).__name__}")
-    if adata.isbacked:
-        raise InputError("the AnnData is backed by a file; load it with adata.to_memory()")
-    if adata.is_view:
-        raise InputError("the AnnData is a view, which cannot be written to; use adata.copy()")
-    if adata.n_obs == 0 or adata.n_vars == 0:
-        raise InputError(f"the AnnData is empty: {adata.n_obs} cells of {adata.n_vars} genes")
-    for kind, names in (("obs", adata.obs_names), ("var", adata.var_names)):
-        if not names.is_unique:
-            twice = names[names.duplicated()][0]
-            raise InputError(
-                f"{twice!r} is in {kind}_names more than once; "
-                f"call adata.{kind}_names_make_unique()"
-            )
-
-
-def _expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Features:
-    if layer is not None and layer not in adata.layers:
-        raise InputError(
-            f"the AnnData has no layer {layer!r}; its layers are {shown_keys(adata.layers)}"
-        )
-    what = "X" if layer is None else f"layers[{layer!r}]"
-    x = adata.X if layer is None else adata.layers[layer]
-    if x is None:
-        raise InputError("the AnnData has no X; name a layer")
-    if not sp.issparse(x) and not isinstance(x, np.ndarray):
-        raise InputError(f"{what} is a {type(x).__name__}; give a NumPy or SciPy sparse array")
-    names = adata.var_names
-    if genes is not None:
-        columns = names.get_indexer(list(genes))
-        if (columns < 0).any():
-            missing = [gene for gene, at in zip(genes, columns, strict=True) if at < 0]
-            more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
-            raise InputError(
-                f"the AnnData has no gene {missing[0]!r}{more}, of {len(genes):,} that the model "
-                "was trained with; give all of them (zeros where a gene was not measured)"
-            )
-        if len(genes) != len(names) or (columns != np.arange(len(names))).any():
-            x = sp.csr_array(x)[:, columns] if sp.issparse(x) else x[:, columns]
-            names = names[columns]
-    values = x.data if sp.issparse(x) else x
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        entries = sp.coo_array(x)
-        at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
-        cell, gene = adata.obs_names[entries.row[at]], names[entries.col[at]]
-        raise InputError(
-            f"{what} has the value {entries.data[at]} for gene {gene!r} in cell {cell!r}; "
-            "fill or drop it"
-        )
-    if values.size and values.max() > 100 and (values == np.floor(values)).all():
-        warnings.warn(
-            f"{what} seems to hold raw counts (whole numbers up to {values.max():,.0f}), which a "
-            "few genes and the depth of cells then decide; normalise and take logarithms first",
-            InputWarning,
-            stacklevel=4,
-        )
-    return x
-
-
-def _slices(adata: Any, column: str | None) -> np.ndarray:
-    """A number a cell, the same for the cells of a slice."""
-    if column is None:
+def _samples(adata: Any, batch_key: str | None) -> np.ndarray:
+    """(N,) integers, equal for cells of one sample."""
+    if batch_key is None:
         return np.zeros(adata.n_obs, dtype=np.int64)
-    if column not in adata.obs:
-        raise InputError(
-            f"obs has no column {column!r} to tell slices apart; name another by slices=, or "
-            f"slices=None if all cells are of one; its columns are {shown_keys(adata.obs)}"
-        )
-    codes, _ = adata.obs[column].factorize()
+    codes, _ = obs_column(adata, batch_key).factorize()
     if (codes < 0).any():
         cell = adata.obs_names[int(np.argmax(codes < 0))]
-        raise InputError(f"the cell {cell!r} has no value in obs[{column!r}]; name its slice")
+        raise InputError(f"the cell {cell!r} has no value in obs[{batch_key!r}]; fill it")
     return np.asarray(codes, dtype=np.int64)
 
 
-def _spatial(adata: Any, how: Neighborhood, slices: np.ndarray) -> sp.coo_array:
-    if SPATIAL not in adata.obsm:
-        raise InputError(
-            f"obsm has no 'spatial' with the places of cells; its keys are {shown_keys(adata.obsm)}"
-        )
-    try:
-        places = np.asarray(adata.obsm[SPATIAL], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"obsm['spatial'] must be numbers: {error}") from None
-    if places.ndim != 2 or not 1 <= places.shape[1] <= 3:
-        raise InputError(f"obsm['spatial'] must have 1 to 3 columns, got shape {places.shape}")
-    if not np.isfinite(places).all():
-        cell = adata.obs_names[int(np.argmin(np.isfinite(places).all(axis=1)))]
-        raise InputError(f"the place of cell {cell!r} in obsm['spatial'] is not finite; drop it")
+def _by_coordinates(adata: Any, options: TissueOptions, samples: np.ndarray) -> sp.coo_array:
+    places = _coordinates(adata)
+    if options.batch_key is None:
+        _warn_of_overlap(adata, places)
     pairs = []
-    for number in range(int(slices.max()) + 1):
-        rows = np.flatnonzero(slices == number)
-        pairs.append(rows[_near(places[rows], how, adata.obs_names[rows[0]])])
+    for sample in range(int(samples.max()) + 1):
+        rows = np.flatnonzero(samples == sample)
+        pairs.append(rows[_neighbor_pairs(places[rows], options, adata.obs_names[rows[0]])])
     edges = np.concatenate(pairs)
     n = adata.n_obs
-    lonely = n - len(np.unique(edges))
-    if lonely:
+    if isolated := n - len(np.unique(edges)):
         warnings.warn(
-            f"{lonely:,} of {n:,} cells have no neighbour within {how.radius:g}; "
-            "a larger radius, or k=, would give them some",
+            f"{isolated:,} of {n:,} cells have no neighbor within {options.radius:g}; use a larger "
+            "radius, or n_neighbors",
             InputWarning,
             stacklevel=4,
         )
     return sp.coo_array((np.ones(len(edges), np.float32), (edges[:, 0], edges[:, 1])), (n, n))
 
 
-def _near(places: np.ndarray, how: Neighborhood, a_cell: str) -> np.ndarray:
-    """(E, 2) pairs of rows that are neighbours."""
-    tree = KDTree(places)
-    if how.radius is not None:
-        return np.asarray(tree.query_pairs(how.radius, output_type="ndarray"), dtype=np.int64)
-    assert how.k is not None
-    if len(places) <= how.k:
+def _coordinates(adata: Any) -> np.ndarray:
+    """(N, 1 to 3), finite."""
+    if SPATIAL not in adata.obsm:
+        raise InputError(f"obsm has no 'spatial' coordinates; its keys are {keys_of(adata.obsm)}")
+    try:
+        places = np.asarray(adata.obsm[SPATIAL], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"obsm['spatial'] must be numeric: {error}") from None
+    if places.ndim != 2 or not 1 <= places.shape[1] <= 3:
+        raise InputError(f"obsm['spatial'] must have 1 to 3 columns, got shape {places.shape}")
+    if not (finite := np.isfinite(places).all(axis=1)).all():
+        cell = adata.obs_names[int(np.argmin(finite))]
         raise InputError(
-            f"k={how.k} nearest neighbours are asked for, but the slice of cell {a_cell!r} has "
-            f"{len(places):,} cells; use a smaller k, or a radius"
+            f"the coordinates of cell {cell!r} in obsm['spatial'] are not finite; drop the cell"
         )
-    # Cells in the same place are at distance 0 as a cell is from itself, which need not come first.
-    _, near = tree.query(places, how.k + 1)
-    own = near == np.arange(len(places))[:, None]
-    own[~own.any(axis=1), -1] = True
-    targets = near[~own].reshape(len(places), how.k)
-    return np.stack([np.repeat(np.arange(len(places)), how.k), targets.ravel()], axis=1)
+    return places
 
 
-def _given(adata: Any, key: str, slices: np.ndarray) -> tuple[sp.coo_array, bool]:
-    """The adjacency in obsp, and whether it is directed; row i lists what cell i attends over."""
-    if key not in adata.obsp:
-        raise InputError(f"obsp has no {key!r}; its keys are {shown_keys(adata.obsp)}")
-    if "distance" in key:
+def _warn_of_overlap(adata: Any, places: np.ndarray) -> None:
+    """Warn if cells seem to come from several samples that share one coordinate system."""
+    _, counts = np.unique(places, axis=0, return_counts=True)
+    shared = int(counts[counts > 1].sum())
+    what = f"{shared:,} of {len(places):,} cells have the same coordinates as another cell"
+    if shared <= CLOSEST * len(places):
+        overlapping = list(_overlapping_columns(adata.obs, places))
+        if not overlapping:
+            return
+        what = f"cells that differ in obs[{overlapping[0]!r}] lie closer together than others"
+    warnings.warn(
+        f"{what}; if these are several samples, name the column of obs that separates them as "
+        "batch_key",
+        InputWarning,
+        stacklevel=5,
+    )
+
+
+def _overlapping_columns(obs: Any, places: np.ndarray) -> Iterator[str]:
+    """Columns whose values seem to name samples that lie on top of each other.
+
+    Cells do not overlap within a sample, so the closest pairs of two overlaid samples belong to
+    different samples. Cell types or regions mix otherwise: close pairs share them at least as
+    often as random pairs do.
+    """
+    if len(places) < 2:
+        return
+    distances, near = KDTree(places).query(places, 2)
+    closest = np.argsort(distances[:, 1], kind="stable")[: max(1, int(CLOSEST * len(places)))]
+    other = np.where(near[closest, 0] == closest, near[closest, 1], near[closest, 0])
+    for name in obs.columns:
+        if obs[name].dtype.kind in "fiu":
+            continue
+        codes, values = obs[name].factorize()
+        if not 2 <= len(values) <= MOST_SAMPLES or (codes < 0).any():
+            continue
+        by_chance = float(((np.bincount(codes) / len(codes)) ** 2).sum()) * len(closest)
+        shared = int((codes[closest] == codes[other]).sum())
+        if by_chance >= 5 and shared < by_chance / 5:
+            yield str(name)
+
+
+def _neighbor_pairs(places: np.ndarray, options: TissueOptions, a_cell: str) -> np.ndarray:
+    """(E, 2) rows of neighbors among the cells of one sample."""
+    tree = KDTree(places)
+    if options.radius is not None:
+        return np.asarray(tree.query_pairs(options.radius, output_type="ndarray"), dtype=np.int64)
+    k, n = options.n_neighbors or HEXAGONAL, len(places)
+    if n <= k:
         raise InputError(
-            f"obsp[{key!r}] holds distances, and a large one would count as a close tie; "
-            "name connectivities"
+            f"n_neighbors={k}, but the sample of cell {a_cell!r} has only {n:,} cells; use a "
+            "smaller n_neighbors, or a radius"
+        )
+    # Cells in one place are all at distance 0, so a cell need not be its own first neighbor.
+    _, near = tree.query(places, k + 1)
+    own = near == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.stack([np.repeat(np.arange(n), k), near[~own]], axis=1)
+
+
+def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, bool]:
+    """The adjacency in obsp, and whether it is directed; a cell attends over its row."""
+    if key not in adata.obsp:
+        raise InputError(f"obsp has no {key!r}; its keys are {keys_of(adata.obsp)}")
+    if key.endswith("distances"):  # as scanpy and squidpy name them
+        raise InputError(
+            f"obsp[{key!r}] holds distances, which would make far cells close neighbors; use "
+            "connectivities"
         )
     attended = sp.csr_array(adata.obsp[key])
     directed = bool((attended != attended.T).nnz)
     entries = attended.T.tocoo()
-    across = slices[entries.row] != slices[entries.col]
+    across = samples[entries.row] != samples[entries.col]
     if across.any():
         count = int(across.sum() if directed else across.sum() // 2)
         warnings.warn(
             f"{count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] between different "
-            "slices are left out",
+            "samples ignored",
             InputWarning,
             stacklevel=4,
         )
-        entries = sp.coo_array(
-            (entries.data[~across], (entries.row[~across], entries.col[~across])), entries.shape
-        )
+        kept = (entries.data[~across], (entries.row[~across], entries.col[~across]))
+        entries = sp.coo_array(kept, entries.shape)
     return entries, directed
-
-
-def shown_keys(mapping: Any) -> str:
-    names = [repr(name) for name in mapping.keys()]  # noqa: SIM118 - AnnData's mappings
-    return ", ".join(names[:8]) + (", …" * (len(names) > 8)) if names else "none"
