@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from graphgate.tasks.links import evaluate_links
     from graphgate.tasks.neighbors import similar
     from graphgate.training.history import History
+    from graphgate.visualization.gallery import write_figures
+    from graphgate.visualization.maps import plot_embedding
+    from graphgate.visualization.page.page_html import write_page
 
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
@@ -84,6 +87,7 @@ _HOMES = {
     "from_pyg": "io.pyg",
     "from_tables": "io.graph_tables",
     "load_dataset": "datasets.citation",
+    "plot_embedding": "visualization.maps",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_files",
     "reproduce": "experiments.reproduce",
@@ -94,7 +98,9 @@ _HOMES = {
     "to_tables": "io.graph_writer",
     "transform_anndata": "scverse.annotate",
     "write_embedding": "io.embeddings",
+    "write_figures": "visualization.gallery",
     "write_graph": "io.graph_writer",
+    "write_page": "visualization.page.page_html",
 }
 
 __all__ = [
@@ -125,6 +131,7 @@ __all__ = [
     "from_pyg",
     "from_tables",
     "load_dataset",
+    "plot_embedding",
     "read_embedding",
     "read_graph",
     "reproduce",
@@ -135,7 +142,9 @@ __all__ = [
     "to_tables",
     "transform_anndata",
     "write_embedding",
+    "write_figures",
     "write_graph",
+    "write_page",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the explorer's page for README.md and docs/, of the Cora that comes with the package.
+"""Screenshots of the interactive page for README.md and docs/, with the bundled Cora graph.
 
 python scripts/screenshots.py        needs chromium on the path
 """
@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
-# name, size, colours, and the id of the node that is clicked
+# name, size, color scheme, and the id of the selected node
 SHOTS = (
     ("explorer", (1280, 800), "light", None),
     ("explorer-node", (1280, 800), "dark", "77758"),
@@ -26,11 +26,11 @@ SHOTS = (
 def main() -> None:
     if (chromium := shutil.which("chromium")) is None:
         sys.exit("this needs chromium on the path")
-    carried = {name: value for name, value in os.environ.items() if name != "GRAPHGATE_DATA"}
+    environment = {name: value for name, value in os.environ.items() if name != "GRAPHGATE_DATA"}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "cora.html"
         command = [sys.executable, "-m", "graphgate", "explore", "--dataset", "cora", "--out"]
-        subprocess.run([*command, str(page)], check=True, env=carried)
+        subprocess.run([*command, str(page)], check=True, env=environment)
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         for name, (width, height), scheme, node in SHOTS:
             tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
@@ -39,9 +39,9 @@ def main() -> None:
             if node is not None:
                 tab.fill("#search", node)
                 tab.keyboard.press("Enter")
-            tab.wait_for_timeout(2000)  # the flight to a node, and the last drawing
+            tab.wait_for_timeout(2000)  # the animation, and the last frame
             tab.screenshot(path=IMAGES / f"{name}.png")
-            print(f"drawn: {name}.png")
+            print(f"wrote {name}.png")
         browser.close()
 
 

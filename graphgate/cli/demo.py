@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from graphgate.datasets.citation import Dataset
 from graphgate.errors import InputError
@@ -40,9 +41,8 @@ def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[E
 
 def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     """Embedding, model, picture and page of one training on the whole graph."""
-    from graphgate.visualization.node_map import draw_node_map, project
-    from graphgate.visualization.page.content import from_embedding
-    from graphgate.visualization.page.html import write_page
+    from graphgate.visualization.maps import draw_nodes, project
+    from graphgate.visualization.page.page_html import write_page
 
     graph = dataset.graph
     experiment = find_experiment("gate", dataset.name, "transductive")
@@ -54,13 +54,10 @@ def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
     yield out / f"{dataset.name}.safetensors"
     name, points = dataset.name.capitalize(), project(model.embedding_)
     title = f"{name}: {graph.n_nodes:,} papers, GATE and t-SNE"
-    figure = draw_node_map(points, graph.labels, graph.classes, title=title)
+    axes: Any = draw_nodes(points, graph.labels, graph.classes, title=title)
     picture = BytesIO()
-    figure.savefig(picture, format="png")
+    axes.figure.savefig(picture, format="png")
     write_bytes(out / f"{dataset.name}.png", picture.getvalue())
     yield out / f"{dataset.name}.png"
     page = out / f"{dataset.name}.html"
-    write_page(
-        page, from_embedding(graph, model.embedding_, model.attention_, title=name, points=points)
-    )
-    yield page
+    yield write_page(page, graph, model.embedding_, model.attention_, title=name, points=points)

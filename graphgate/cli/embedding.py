@@ -296,14 +296,11 @@ class _Places:
             write_reconstruction(self.reconstruction, graph.ids, reconstruct(), names)
             typer.echo(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
-            from graphgate.io.files import write_bytes
-            from graphgate.visualization.page.content import from_embedding
-            from graphgate.visualization.page.html import make_page
+            from graphgate.visualization.page.page_html import write_page
 
-            title = self.page.stem
-            made = make_page(from_embedding(graph, embedding, attention, title=title))
-            write_bytes(self.page, made)
-            typer.echo(f"wrote {self.page} ({len(made) / 2**20:.1f} MiB); open it in a browser")
+            write_page(self.page, graph, embedding, attention, title=self.page.stem)
+            size = self.page.stat().st_size / 2**20
+            typer.echo(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
 
 
 @app.command(

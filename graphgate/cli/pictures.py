@@ -35,38 +35,31 @@ def figures(
     The bar charts come from stored runs; the maps from a saved model, or from one that is trained
     on the spot. Beside them stands what attention tells of classes, in numbers.
     """
-    from graphgate.io.files import write_json
     from graphgate.tasks.edge_attention import class_attention, edge_attention
-    from graphgate.visualization.gallery import (
-        ablation_figures,
-        check_formats,
-        graph_figures,
-        write_figures,
-    )
-    from graphgate.visualization.loss_curve import draw_losses
+    from graphgate.visualization.gallery import check_formats, write_figures
 
     check_formats(formats.split(","))  # before any training
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
-    title = _title(name)
     encoded = gate.encode(graph)
-    attention = encoded.attention.average
-    drawn = graph_figures(title, graph, encoded.embedding, attention)
-    if hasattr(gate, "history_"):  # a model from a file has none
-        losses = {"loss": gate.history_["loss"], "features": gate.history_["feature"]}
-        losses["structure"] = gate.history_["structure"]
-        drawn["losses"] = draw_losses(losses, title=f"{title}: losses of training")
-    made = ablation_figures(results)
-    made |= {f"{name}-{kind}": figure for kind, figure in drawn.items()}
-    for path in write_figures(made, out, formats.split(",")):
+    history = getattr(gate, "history_", None)  # a model from a file has none
+    for path in write_figures(
+        out,
+        graph,
+        encoded.embedding,
+        encoded.attention,
+        name=name,
+        history=None if history is None else history.series,
+        results=results,
+        formats=formats.split(","),
+    ):
         typer.echo(f"wrote {path}")
-    told = (
-        None if graph.labels is None else class_attention(edge_attention(attention), graph.labels)
-    )
-    if told is not None:
-        write_json(out / f"{name}-attention.json", told.to_dict())
+    if graph.labels is None:
+        return
+    found = class_attention(edge_attention(encoded.attention.average), graph.labels)
+    if found is not None:
         typer.echo(
-            f"edges within a class have {told.raw_ratio:.3f} times the attention of the others; "
-            f"{told.corrected_ratio:.3f} times once degrees are out of it (at most e = 2.718)"
+            f"edges within a class have {found.raw_ratio:.3f} times the attention of the others; "
+            f"{found.corrected_ratio:.3f} times corrected for degree (at most e = 2.718)"
         )
 
 
@@ -96,14 +89,13 @@ def explore(
 
         check_output_path(out, (".html",))
     from graphgate.io.files import write_bytes
-    from graphgate.visualization.page.content import from_embedding
-    from graphgate.visualization.page.html import make_page
-    from graphgate.visualization.page.server import PageServer, serve_page
+    from graphgate.visualization.page.page_content import build_content
+    from graphgate.visualization.page.page_html import make_page
+    from graphgate.visualization.page.page_server import PageServer, serve_page
 
     name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
-    encoded = gate.encode(graph)
-    content = from_embedding(graph, encoded.embedding, encoded.attention, title=_title(name))
-    page = make_page(content)
+    encoded, title = gate.encode(graph), name[:1].upper() + name[1:]
+    page = make_page(build_content(graph, encoded.embedding, encoded.attention, title=title))
     if out is not None:
         write_bytes(out, page)
         typer.echo(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
@@ -111,7 +103,3 @@ def explore(
         with PageServer(page, port) as server:
             typer.echo(f"open {server.url}; Ctrl-C ends it")
             serve_page(server)
-
-
-def _title(name: str) -> str:
-    return name[:1].upper() + name[1:]

@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    node_map, bars, edge_map, loss_curve, page, gallery
+    maps, charts, page, gallery
 """

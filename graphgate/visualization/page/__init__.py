@@ -1,6 +1,6 @@
-"""One self-contained HTML page to explore an embedded graph.
+"""A self-contained HTML page to explore an embedded graph.
 
 The modules in import order:
 
-    columns, nearest, server, content, html
+    node_columns, page_content, deckgl, page_html, page_server
 """

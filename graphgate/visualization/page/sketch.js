@@ -1,12 +1,12 @@
 "use strict";
-// The map until deck.gl is there, about a second later: the same picture on a plain canvas.
+// The map until deck.gl has started, about a second later: the same picture on a plain canvas.
 
-const MOST_SKETCHED = 20000; // lines; more take longer than they are seen
+const MOST_SKETCHED = 20000; // lines; more would take longer than the sketch is visible
 
-/** The size of a dot where every node is in sight, in pixels. */
+/** The size of a dot, in pixels, when all nodes are in view. */
 const firstDotSize = () => Math.max(2.5, Math.min(7, 420 / Math.sqrt(N)));
 
-/** Pixels a unit of the map where every node is in sight. */
+/** Pixels per map unit when all nodes are in view. */
 const firstScale = ({ clientWidth, clientHeight }) => (0.94 * Math.min(clientWidth, clientHeight)) / SIDE;
 
 class Sketch {
@@ -27,7 +27,7 @@ class Sketch {
     this.draw();
   }
 
-  setFocus() {} // nothing stands out yet
+  setFocus() {} // nothing is highlighted yet
 
   draw() {
     if (!this.dots || !this.lines) return;

@@ -1,13 +1,13 @@
 "use strict";
-// The graph as arrays: decoding, neighbours of a node, the node under a point of the map.
+// The graph as arrays: decoding, the neighbors of a node, the node under a point of the map.
 
-const SIDE = 1000; // the map's larger side, in its own units
+const SIDE = 1000; // length of the map's larger side, in map units
 const KINDS = { u2: Uint16Array, u4: Uint32Array, i2: Int16Array, f4: Float32Array };
 
 const about = JSON.parse(document.getElementById("about").textContent);
 const N = about.nodes;
 
-/** A block of base64 in the page as a typed array. */
+/** A base64 block of the page as a typed array. */
 function block(name) {
   const element = document.getElementById(`block-${name}`);
   const text = atob(element.textContent);
@@ -17,7 +17,7 @@ function block(name) {
   return new KINDS[element.dataset.kind](bytes.buffer);
 }
 
-/** What is only needed after a click is only decoded then. */
+/** Computes a value on first use. */
 function later(make) {
   let made;
   return () => (made ??= make());
@@ -37,7 +37,7 @@ const nearestCosines = later(() => block("cosine"));
 const idOf = (node) => (about.ids ? about.ids[node] : String(node));
 const searchable = later(() => Array.from({ length: N }, (_, node) => idOf(node).toLowerCase()));
 
-/** An edge's attention: the mean of the directions that are there; never increases with e. */
+/** Attention per edge, the mean of its directions; edges are sorted by it, largest first. */
 function meanStrengths() {
   const mean = new Float32Array(about.edges);
   for (let e = 0; e < mean.length; e++) {
@@ -47,7 +47,7 @@ function meanStrengths() {
   return mean;
 }
 
-/** Of all edges, how many have at least this attention; they stand first. */
+/** The number of edges with at least this attention; they come first. */
 function edgesFrom(threshold) {
   let [low, high] = [0, strengths.length];
   while (low < high) {
@@ -58,7 +58,7 @@ function edgesFrom(threshold) {
   return low;
 }
 
-/** For every node, the edges that it is an end of: `list[start[i]] … list[start[i + 1] - 1]`. */
+/** The edges of each node: `list[start[i]] … list[start[i + 1] - 1]`. */
 const incidence = later(() => {
   const start = new Uint32Array(N + 1);
   for (const node of edges) start[node + 1]++;
@@ -72,7 +72,7 @@ const incidence = later(() => {
   return { start, list };
 });
 
-/** Whom a node attends to, strongest first: {node, value}. */
+/** The neighbors that a node attends to, largest attention first: {node, value}. */
 function neighborsOf(node) {
   const { start, list } = incidence();
   const found = [];
@@ -94,7 +94,7 @@ function nearestOf(node) {
   }));
 }
 
-/** Nodes by the square of the map that they stand in, so that few are looked at. */
+/** Nodes by grid cell of the map, so that only few are searched. */
 const squares = later(() => {
   const across = Math.max(1, Math.min(512, Math.round(Math.sqrt(N / 2))));
   const squareOf = (value) => Math.max(0, Math.min(across - 1, Math.floor((value / SIDE) * across)));
@@ -111,7 +111,7 @@ const squares = later(() => {
   return { across, squareOf, start, list };
 });
 
-/** The node nearest to a point of the map within a distance, or -1; hidden ones do not count. */
+/** The node nearest to a point of the map within a distance, or -1; hidden nodes are ignored. */
 function nodeAt(x, y, within, isHidden) {
   const { across, squareOf, start, list } = squares();
   let [best, bestDistance] = [-1, within * within];
@@ -128,7 +128,7 @@ function nodeAt(x, y, within, isHidden) {
   return best;
 }
 
-/** Ids that begin with the text, then ids that contain it. */
+/** Nodes whose id is the text, then those whose id begins with it, then those that contain it. */
 function search(text, most) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
@@ -141,7 +141,7 @@ function search(text, most) {
   return [...same, ...begins, ...contains].slice(0, most);
 }
 
-/** A column's value of a node as text; empty where it has none. */
+/** The value of a column for a node as text; empty if missing. */
 function textOf(column, node) {
   if (column.kind === "text") return column.texts[node];
   const value = column.values[node];

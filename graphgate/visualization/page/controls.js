@@ -1,23 +1,23 @@
 "use strict";
-// What a person does and reads. Ids, labels and attributes only ever become text.
+// The panel, pointer and keyboard. Ids, labels and attributes are only ever inserted as text.
 
-const LISTED = 50; // neighbours in the list; more are counted
+const LISTED = 50; // neighbors in the list; the rest are counted
 const MATCHES = 8;
-// Cividis, which colour-blind readers see as others do.
+// Cividis, a colormap for readers with and without color blindness.
 const RAMP = [[0, 34, 78], [59, 73, 108], [112, 113, 115], [167, 157, 105], [254, 232, 56]];
 
 const $ = (id) => document.getElementById(id);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const state = {
-  column: null, // what nodes are coloured by
+  column: null, // the column that nodes are colored by
   hidden: new Set(), // codes of hidden categories of that column
   threshold: 0,
   selected: -1,
   hovered: -1,
   edgesShown: 0,
 };
-let map = null; // null until deck.gl is there, and where there is no WebGL
-let sketch = null; // what stands for it until then
+let map = null; // null until deck.gl has started, and without WebGL
+let sketch = null; // the static picture until then
 
 const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
@@ -28,19 +28,19 @@ function element(tag, text = "", className = "") {
   return made;
 }
 
-// --- colours ---
+// --- colors ---
 
 function rgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-/** A colour light enough to be seen in the dark; in place of a dark one the yellow too light on white. */
+/** A color visible on the background; on a dark one, yellow replaces dark colors. */
 function onPaper(color) {
   const lightness = 0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2];
   return !dark.matches || lightness > 85 ? color : [240, 228, 66];
 }
 
-/** The colour of a category; past the list the same ones come lighter, then darker. */
+/** The color of a category; past the end of the palette lighter, then darker variants follow. */
 function categoryColor(code) {
   if (code < 0) return rgb(about.noColor);
   const base = onPaper(rgb(about.colors[code % about.colors.length]));
@@ -49,8 +49,8 @@ function categoryColor(code) {
   return base.map((part) => Math.round(turn === 1 ? part + (255 - part) * 0.45 : part * 0.6));
 }
 
-function rampColor(share) {
-  const at = Math.max(0, Math.min(1, share)) * (RAMP.length - 1);
+function rampColor(fraction) {
+  const at = Math.max(0, Math.min(1, fraction)) * (RAMP.length - 1);
   const low = Math.min(RAMP.length - 2, Math.floor(at));
   return RAMP[low].map((part, i) => Math.round(part + (RAMP[low + 1][i] - part) * (at - low)));
 }
@@ -93,7 +93,7 @@ function paintNodes() {
   (map ?? sketch).setColors(colors);
 }
 
-/** The edges over the threshold between visible nodes, strongest first; the more, the fainter. */
+/** The edges above the threshold between visible nodes, strongest first; the more, the fainter. */
 function paintEdges() {
   const over = $("show-edges").checked ? edgesFrom(state.threshold) : 0;
   const chosen = [];
@@ -120,11 +120,11 @@ function paintEdges() {
     `${drawn.length.toLocaleString("en")} of ${about.edges.toLocaleString("en")} shown`;
   $("edge-note").hidden = chosen.length === drawn.length;
   $("edge-note").textContent =
-    `${count(chosen.length, "edge")} are too many to draw: the strongest ` +
-    `${drawn.length.toLocaleString("en")} are shown. Lists are complete.`;
+    `Only the strongest ${drawn.length.toLocaleString("en")} of ` +
+    `${count(chosen.length, "edge")} are drawn. Lists are complete.`;
 }
 
-/** The hovered node, else the selected one, with its neighbourhood; all else fades. */
+/** Highlights the hovered node, else the selected one, with its neighborhood. */
 function paintFocus() {
   const node = state.hovered >= 0 ? state.hovered : state.selected;
   if (!map) return;
@@ -132,7 +132,7 @@ function paintFocus() {
   const ink = dark.matches ? [240, 240, 240] : [20, 24, 28];
   const neighbors = neighborsOf(node).filter((each) => !isHidden(each.node)).slice(0, 2000);
   const most = neighbors[0]?.value || 1;
-  const widest = Math.max(0.5, Math.min(4, 40 / neighbors.length)); // a hub would be one blot
+  const widest = Math.max(0.5, Math.min(4, 40 / neighbors.length)); // else the edges of a hub merge
   const dot = (at, scale, ring, ringWidth) => ({
     at: place(at), color: [...colorOf(at), 255], scale, ring: [...ring, 255], ringWidth,
   });
@@ -229,7 +229,7 @@ function toggleAll(shown) {
   repaint();
 }
 
-/** The slider counts in shares of the edges, so that every step hides as many. */
+/** The slider moves by percent of the edges, so that every step hides equally many. */
 function thresholdAt(percent) {
   if (percent === 0 || !strengths.length) return 0;
   const kept = Math.ceil((strengths.length * (100 - percent)) / 100);
@@ -245,7 +245,7 @@ function setThreshold() {
 
 // --- one node ---
 
-/** A node's columns that say something, as pairs of name and text. */
+/** Names and texts of a node's columns that have a value. */
 function attributesOf(node) {
   return columns.map((column) => [column.name, textOf(column, node)]).filter(([, text]) => text);
 }
@@ -256,7 +256,7 @@ function attributeList(node, most) {
   ]);
 }
 
-function nodeButton({ node, value }, share) {
+function nodeButton({ node, value }, fraction, shown = true) {
   const button = element("button");
   button.type = "button";
   const swatch = element("span", "", "swatch");
@@ -264,11 +264,12 @@ function nodeButton({ node, value }, share) {
   const label = columns[0]?.name === "class" ? textOf(columns[0], node) : "";
   const bar = element("span", "", "bar");
   const filled = element("span");
-  filled.style.width = `${Math.round(100 * Math.max(0, Math.min(1, share)))}%`;
+  filled.style.width = `${Math.round(100 * Math.max(0, Math.min(1, fraction)))}%`;
   bar.append(filled);
   const name = element("span", label ? `${idOf(node)} · ${label}` : idOf(node), "name");
   name.title = name.textContent;
-  button.append(swatch, name, bar, element("span", value.toFixed(3), "value"));
+  button.append(swatch, name);
+  if (shown) button.append(bar, element("span", value.toFixed(3), "value"));
   button.addEventListener("click", () => select(node, true));
   const item = element("li");
   item.append(button);
@@ -283,9 +284,11 @@ function showSelected() {
   $("attributes").replaceChildren(...attributeList(node, 40));
   const neighbors = neighborsOf(node);
   const most = neighbors[0]?.value || 1;
-  const widest = Math.max(0.5, Math.min(4, 40 / neighbors.length)); // a hub would be one blot
-  $("neighbors-title").textContent = `Attends to ${count(neighbors.length, "neighbour")}, most first`;
-  const items = neighbors.slice(0, LISTED).map((each) => nodeButton(each, each.value / most));
+  const many = count(neighbors.length, "neighbor");
+  $("neighbors-title").textContent = about.hasAttention
+    ? `Attends to ${many}, largest first` : many;
+  const items = neighbors.slice(0, LISTED)
+    .map((each) => nodeButton(each, each.value / most, about.hasAttention));
   if (neighbors.length > LISTED) {
     items.push(element("li", `and ${neighbors.length - LISTED} more`, "more"));
   }
@@ -317,7 +320,7 @@ function hover(node, x = 0, y = 0) {
   $("map").classList.toggle("over", node >= 0);
   if (node !== state.hovered) {
     state.hovered = node;
-    clearTimeout(hoverPaint); // only where the pointer rests, not all along its way
+    clearTimeout(hoverPaint); // only where the pointer rests
     hoverPaint = setTimeout(paintFocus, 60);
     if (node >= 0) fillCard(node);
   }
@@ -337,9 +340,9 @@ function fillCard(node) {
 
 // --- pointer and keys on the map ---
 
-/** Drags, pinches and clicks; `held` are the pointers that are down, by their number. */
+/** Drags, pinches and clicks; `pressed` are the pointers that are down, by id. */
 function watchPointers(area) {
-  const held = new Map();
+  const pressed = new Map();
   let travelled = 0;
   const spot = (event) => {
     const box = area.getBoundingClientRect();
@@ -350,34 +353,34 @@ function watchPointers(area) {
     return nodeAt(...map.toMap(...spot(event)), reach, isHidden);
   };
   const release = (event) => {
-    held.delete(event.pointerId);
-    area.classList.toggle("dragging", held.size > 0);
+    pressed.delete(event.pointerId);
+    area.classList.toggle("dragging", pressed.size > 0);
   };
   area.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    if (held.size === 0) travelled = 0;
-    held.set(event.pointerId, spot(event));
+    if (pressed.size === 0) travelled = 0;
+    pressed.set(event.pointerId, spot(event));
     area.focus({ preventScroll: true });
   });
   addEventListener("pointermove", (event) => {
-    const from = held.get(event.pointerId);
+    const from = pressed.get(event.pointerId);
     if (!from) return;
     const to = spot(event);
     travelled += Math.hypot(to[0] - from[0], to[1] - from[1]);
     if (travelled < 4) return;
     area.classList.add("dragging");
-    const other = [...held].find(([id]) => id !== event.pointerId)?.[1];
+    const other = [...pressed].find(([id]) => id !== event.pointerId)?.[1];
     if (other) pinch(from, to, other);
     else map.moveBy(from[0] - to[0], from[1] - to[1]);
-    held.set(event.pointerId, to);
+    pressed.set(event.pointerId, to);
   });
   area.addEventListener("pointermove", (event) => {
-    if (held.size === 0 && event.pointerType !== "touch") {
+    if (pressed.size === 0 && event.pointerType !== "touch") {
       hover(under(event), event.clientX, event.clientY);
     }
   });
   addEventListener("pointerup", (event) => {
-    const click = held.has(event.pointerId) && travelled < 4;
+    const click = pressed.has(event.pointerId) && travelled < 4;
     release(event);
     if (click) select(under(event));
   });
@@ -448,7 +451,7 @@ function choose(node) {
   closeMatches();
   $("search").value = idOf(node);
   select(node, true);
-  if (isHidden(node)) $("status").textContent = "This node is hidden by the legend.";
+  if (isHidden(node)) $("status").textContent = "This node is hidden in the legend.";
 }
 
 function watchSearch() {
@@ -457,7 +460,7 @@ function watchSearch() {
     Object.assign(found, { nodes: search(box.value, MATCHES), active: -1 });
     showMatches();
     const nothing = box.value.trim() && !found.nodes.length;
-    $("status").textContent = nothing ? "No node has such an id." : "";
+    $("status").textContent = nothing ? "No matching node." : "";
   });
   box.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -504,7 +507,7 @@ function watchControls() {
   });
 }
 
-/** The library and what draws with it, in the page as text: run after the sketch is seen. */
+/** Runs deck.gl and the map, which the page holds as text, after the sketch is visible. */
 function startMap() {
   for (const text of document.querySelectorAll("script.later")) {
     const script = document.createElement("script");
@@ -514,7 +517,7 @@ function startMap() {
   const renderer = rendererName();
   if (renderer === null) {
     $("message").textContent =
-      "This browser has no WebGL 2, so the map cannot be moved. Search and lists still work.";
+      "This browser does not support WebGL 2, so the map is static. Search and lists still work.";
     $("message").hidden = false;
     $("zoom").hidden = true;
     return;
@@ -528,7 +531,9 @@ function startMap() {
 function start() {
   $("title").textContent = about.title;
   $("counts").textContent = `${count(N, "node")}, ${count(about.edges, "edge")}`;
-  $("layout").textContent = `Positions: ${about.layout}. Edges: attention, mean of both directions.`;
+  $("layout").textContent = `Positions: ${about.layout}.` +
+    (about.hasAttention ? " Edges: attention, mean of both directions." : "");
+  $("attention-filter").hidden = !about.hasAttention;
   sketch = new Sketch($("map"));
   fillColumns();
   watchControls();
@@ -537,7 +542,7 @@ function start() {
   $("color-by").value = first;
   colorBy(columns[first] ?? null);
   setThreshold();
-  // After the rest of the page is there, and what is drawn is on the screen.
+  // After the rest of the page has loaded and the sketch is on the screen.
   document.addEventListener("DOMContentLoaded", () => requestAnimationFrame(() => setTimeout(startMap)));
 }
 

@@ -1,4 +1,4 @@
-"""The page from memory, on this machine's loopback only."""
+"""A local server of one page, reachable from this machine only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> tuple[str, str]:
-        """Names under which a browser may ask: any other is a foreign site's that points here."""
+        """Accepted Host headers; others belong to foreign sites whose name resolves to here."""
         return f"{LOOPBACK}:{self.server_port}", f"localhost:{self.server_port}"
 
 
@@ -61,11 +61,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.server.page)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet: the library prints nothing."""
+        """The library prints nothing."""
 
 
 def serve_page(server: PageServer, *, open_browser: bool = False) -> None:
-    """Answers until Ctrl-C; opens a browser only if asked."""
+    """Serve until Ctrl-C; opens a browser only on request."""
     if open_browser:
         import webbrowser
 

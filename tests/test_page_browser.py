@@ -1,4 +1,4 @@
-"""The explorer's page in a real Chromium: it draws, and every control does what it says."""
+"""The page in a real Chromium: it draws, and every control works."""
 
 import shutil
 import time
@@ -9,9 +9,7 @@ import pytest
 import scipy.sparse as sp
 from matplotlib.image import imread
 
-from graphgate import Graph
-from graphgate.visualization.page.content import from_embedding
-from graphgate.visualization.page.html import write_page
+from graphgate import Graph, write_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -46,7 +44,8 @@ def page_file(tmp_path_factory):
         labels=["red", "red", "blue", "blue", EVIL, None],
     )
     z = np.array([[1, 0], [1, 0.1], [1, 0.5], [0, 1], [0.1, 1], [-1, 0]])
-    content = from_embedding(
+    return write_page(
+        tmp_path_factory.mktemp("page") / "page.html",
         graph,
         z,
         sp.csr_array(alpha),
@@ -54,13 +53,10 @@ def page_file(tmp_path_factory):
         points=POINTS,
         columns={f"note {EVIL}": [EVIL, "b", "c", "d", "e", "f"], "year": np.arange(6) + 0.5},
     )
-    path = tmp_path_factory.mktemp("explorer") / "page.html"
-    write_page(path, content)
-    return path
 
 
 class Seen:
-    """A tab, and everything that went wrong or out in it."""
+    """A tab, with its errors and requests."""
 
     def __init__(self, browser, path, **settings):
         settings.setdefault("viewport", {"width": 1000, "height": 700})
@@ -77,7 +73,7 @@ class Seen:
             self.errors.append(message.text)
 
     def until(self, expression, seconds=30.0):
-        """Waits until an expression is true; the page's policy forbids playwright's own way."""
+        """Waits until an expression is true; the page's policy forbids playwright's own."""
         end = time.monotonic() + seconds
         while not self.tab.evaluate(expression):
             assert time.monotonic() < end, f"never true: {expression}"
@@ -112,10 +108,10 @@ def test_it_draws_the_nodes_in_their_colors(seen):
     assert seen.tab.inner_text("#counts") == "6 nodes, 4 edges"
 
 
-def test_a_sketch_stands_where_the_map_will_be_drawn(browser, page_file):
+def test_a_sketch_is_shown_until_the_map_is_drawn(browser, page_file):
     context = browser.new_context(viewport={"width": 1000, "height": 700})
     tab = context.new_page()
-    # Frames wait until they are let go, so that the library is not there yet.
+    # Frames are delayed, so that deck.gl has not started yet.
     tab.add_init_script(
         "const later = window.requestAnimationFrame.bind(window); const held = [];"
         "window.requestAnimationFrame = (each) => held.push(each);"
@@ -144,14 +140,14 @@ def test_a_sketch_stands_where_the_map_will_be_drawn(browser, page_file):
     context.close()
 
 
-def test_searching_flies_to_a_node(seen):
+def test_searching_moves_to_a_node(seen):
     seen.tab.fill("#search", "FO")
     assert seen.tab.locator("#matches li").all_inner_texts() == ["four"]
     seen.tab.keyboard.press("Enter")
     assert seen.tab.inner_text("#selected-id") == "four"
     assert seen.tab.evaluate("map.view.target.slice(0, 2)") == pytest.approx([500, 0], abs=0.1)
     seen.tab.fill("#search", "nobody")
-    assert seen.tab.inner_text("#status") == "No node has such an id."
+    assert seen.tab.inner_text("#status") == "No matching node."
     seen.tab.fill("#search", "e")
     seen.tab.keyboard.press("ArrowDown")
     seen.tab.keyboard.press("ArrowDown")
@@ -161,7 +157,7 @@ def test_searching_flies_to_a_node(seen):
     assert seen.tab.inner_text("#selected-id") == "four"
 
 
-def test_hovering_tells_about_a_node_as_text(seen):
+def test_hovering_shows_a_node_as_text(seen):
     seen.tab.mouse.move(*seen.at(3))
     card = seen.tab.inner_text("#card")
     assert card.startswith(f"three {EVIL}")
@@ -216,7 +212,7 @@ def test_the_legend_hides_classes(seen):
     assert seen.tab.evaluate("map.dots.colors[3]") == 0
     assert seen.tab.inner_text("#edge-count") == "1 of 4 shown"
     seen.tab.mouse.click(*seen.at(0))
-    assert seen.tab.is_hidden("#selected")  # what is hidden cannot be clicked
+    assert seen.tab.is_hidden("#selected")  # hidden nodes cannot be clicked
     seen.tab.click("#show-all")
     assert seen.tab.inner_text("#edge-count") == "4 of 4 shown"
     seen.tab.click("#hide-all")
@@ -243,8 +239,8 @@ def test_dragging_and_the_wheel_move_the_map(seen):
     seen.tab.mouse.move(*after)
     seen.tab.mouse.wheel(0, -200)
     seen.until("!map.view.whole && map.doublings() > 0.5")
-    assert seen.at(0) == pytest.approx(after, abs=2)  # pointers stand on whole pixels
-    assert seen.tab.is_hidden("#selected")  # a drag is no click
+    assert seen.at(0) == pytest.approx(after, abs=2)  # pointers are at integer pixels
+    assert seen.tab.is_hidden("#selected")  # a drag is not a click
     seen.until("!map.moving && map.drawn === map.view")
     assert seen.tab.evaluate("map.deck.getCanvas().style.transform") == ""
 
@@ -287,7 +283,7 @@ def test_it_fits_narrow_and_wide_windows_in_the_dark(browser, page_file, width):
     made.context.close()
 
 
-def test_without_webgl_it_says_so_and_lists_still_work(browser, page_file):
+def test_without_webgl_there_is_a_message_and_lists_still_work(browser, page_file):
     context = browser.new_context()
     tab = context.new_page()
     tab.add_init_script(
@@ -297,9 +293,25 @@ def test_without_webgl_it_says_so_and_lists_still_work(browser, page_file):
     )
     tab.goto(page_file.as_uri())
     tab.locator("#message").wait_for(state="visible")
-    assert "no WebGL" in tab.inner_text("#message")
-    assert tab.locator("#map .sketch").count() == 1  # a picture, if only a still one
+    assert "does not support WebGL 2" in tab.inner_text("#message")
+    assert tab.locator("#map .sketch").count() == 1  # a static picture
     tab.fill("#search", "zero")
     tab.keyboard.press("Enter")
     assert tab.locator("#neighbors button").count() == 2
     context.close()
+
+
+def test_without_attention_edges_have_no_values(browser, tmp_path):
+    graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)])
+    page = write_page(tmp_path / "page.html", graph, np.eye(3), points=POINTS[:3])
+    made = Seen(browser, page)
+    made.until("map && map.frames > 0")
+    assert made.tab.is_hidden("#threshold")
+    made.tab.evaluate("select(1)")
+    assert made.tab.inner_text("#neighbors-title") == "2 neighbors"
+    assert made.listed("neighbors") == ["0", "2"]
+    assert made.tab.locator("#neighbors .value").count() == 0
+    assert made.tab.locator("#nearest .value").count() == 2
+    assert "attention" not in made.tab.inner_text("#layout")
+    assert made.errors == []
+    made.context.close()

@@ -1,4 +1,4 @@
-"""Content -> one HTML page that holds everything it needs and asks for nothing from outside."""
+"""Content -> one HTML page that needs nothing from outside."""
 
 from __future__ import annotations
 
@@ -7,36 +7,72 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Mapping
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.estimators.gate import Attention
+from graphgate.graph.graph import Graph
 from graphgate.io.files import write_bytes
-from graphgate.visualization.node_map import COLORS, UNLABELLED
-from graphgate.visualization.page.columns import Column
-from graphgate.visualization.page.content import PageContent
+from graphgate.visualization.maps import COLORS, UNLABELLED
+from graphgate.visualization.page.deckgl import deckgl_script
+from graphgate.visualization.page.node_columns import NodeColumn
+from graphgate.visualization.page.page_content import PageContent, build_content
 
-SCRIPTS = ("data.js", "sketch.js", "panel.js")
+SCRIPTS = ("graph_data.js", "sketch.js", "controls.js")
 MOST_DRAWN_EDGES = 200_000
-STEPS = 65_535  # positions, attention and cosines are sent as whole numbers up to this
+STEPS = 65_535  # positions, attention and cosines are sent as integers up to this
 
 
-def write_page(path: Path | str, content: PageContent) -> int:
-    """Writes the page to a file, whole or not at all; returns its size in bytes."""
-    page = make_page(content)
-    write_bytes(path, page)
-    return len(page)
+def write_page(
+    path: Path | str,
+    graph: Graph,
+    embedding: Any,
+    attention: Attention | sp.sparray | None = None,
+    *,
+    title: str = "Embedded graph",
+    points: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
+    columns: Mapping[str, Any] | None = None,
+    random_state: int | None = 0,
+) -> Path:
+    """Write an interactive page of an embedded graph: one self-contained HTML file.
+
+    Parameters
+    ----------
+    path : the file, which appears whole or not at all.
+    embedding : an `Embedding` of the graph's nodes, whose labels are shown if the graph has none,
+        or an (N, D) array.
+    attention : `GATE.attention_`, or an (N, N) sparse array; None shows edges without attention.
+    points : (N, 2) positions; the default is t-SNE of the embedding.
+    clusters : N values; the default is k-means with as many clusters as classes.
+    columns : name -> N values to color by and to read, beside the attributes of the graph; they
+        replace attributes of the same name.
+    random_state : seed of t-SNE and k-means.
+    """
+    content = build_content(
+        graph,
+        embedding,
+        attention,
+        title=title,
+        points=points,
+        clusters=clusters,
+        columns=columns,
+        random_state=random_state,
+    )
+    write_bytes(path, make_page(content))
+    return Path(path)
 
 
 def make_page(content: PageContent) -> bytes:
     """The page, UTF-8."""
-    style = _own_file("explorer.css")
+    style = _own_file("page.css")
     scripts = [*map(_own_file, SCRIPTS)]
-    later = [_library(), _own_file("map.js")]  # a second of work, so after the first picture
+    later = [deckgl_script(), _own_file("node_map.js")]  # take a second, so after the first picture
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
         f"style-src {_digest(style)}; script-src {' '.join(map(_digest, [*later, *scripts]))}"
@@ -51,29 +87,13 @@ def make_page(content: PageContent) -> bytes:
             + [f'<script type="text/plain" class="later">{script}</script>' for script in later]
         ),
     }
-    # One pass: what is put in is never looked through for more places.
-    page = re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _own_file("explorer.html"))
-    return page.encode(errors="xmlcharrefreplace")  # half a pair in the title
+    # One pass: what is inserted is never searched for further placeholders.
+    page = re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _own_file("page.html"))
+    return page.encode(errors="xmlcharrefreplace")  # a title may hold a lone surrogate
 
 
 def _own_file(name: str) -> str:
     return (files("graphgate.visualization.page") / name).read_text("utf-8")
-
-
-def _library() -> str:
-    """deck.gl, as the installed pydeck carries it for its own pages without a network."""
-    spec = find_spec("pydeck")
-    folder = spec.submodule_search_locations if spec is not None else None
-    if not folder:
-        raise InputError("the page is drawn with deck.gl: pip install 'graphgate[viz]'")
-    path = Path(folder[0]) / "nbextension" / "static" / "index.js"
-    try:
-        script = path.read_bytes().decode()
-    except OSError:
-        raise InputError(f"{path.name} of pydeck is missing; install pydeck again") from None
-    script = re.sub(r"\r\n?", "\n", script)  # as browsers read it, else the digest differs
-    script = re.sub(r"\n//# sourceMappingURL=.*", "", script)
-    return re.sub(r"</(script)|<!--", lambda m: m[0].replace("<", r"\x3C"), script, flags=re.I)
 
 
 def _digest(text: str) -> str:
@@ -81,15 +101,15 @@ def _digest(text: str) -> str:
 
 
 def _data(content: PageContent) -> str:
-    """Bulk as blocks of base64, the rest as JSON; neither can end its element or start another."""
+    """Arrays as base64, the rest as JSON; neither can end its element or start another."""
     n = len(content.points)
     index = "u2" if n <= 65_536 else "u4"
     blocks = {
-        "points": _block(_whole(_framed(content.points)), "u2"),
+        "points": _block(_steps(_framed(content.points)), "u2"),
         "edges": _block(content.edges, index),
         "attention": _block(_attention_steps(content.attention), "u2"),
         "nearest": _block(content.nearest, index),
-        "cosine": _block(_whole((content.cosine + 1) / 2), "u2"),
+        "cosine": _block(_steps((content.cosines + 1) / 2), "u2"),
     }
     columns = []
     for at, each in enumerate(content.columns):
@@ -108,6 +128,7 @@ def _data(content: PageContent) -> str:
         "columns": columns,
         "colors": COLORS,
         "noColor": UNLABELLED,
+        "hasAttention": content.has_attention,
         "mostDrawnEdges": MOST_DRAWN_EDGES,
     }
     lines = [f'<script type="application/json" id="about">{to_json(about)}</script>']
@@ -119,12 +140,12 @@ def _data(content: PageContent) -> str:
 
 
 def to_json(value: Any) -> str:
-    """JSON in ASCII without a character that means something to an HTML parser."""
+    """JSON in ASCII without characters that are special in HTML."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-def _column(each: Column) -> tuple[dict[str, Any], tuple[str, str] | None]:
+def _column(each: NodeColumn) -> tuple[dict[str, Any], tuple[str, str] | None]:
     description: dict[str, Any] = {"name": each.name, "kind": each.kind}
     if each.kind == "text":
         return description | {"texts": each.values.tolist()}, None
@@ -139,16 +160,16 @@ def _block(values: np.ndarray, kind: str) -> tuple[str, str]:
 
 
 def _framed(points: np.ndarray) -> np.ndarray:
-    """Points moved and scaled, both axes alike, so that the larger extent is 0 … 1."""
+    """Points shifted and scaled, both axes alike, so that the larger extent is 0 to 1."""
     low, high = points.min(axis=0), points.max(axis=0)
     extent = float((high - low).max()) or 1.0
     return (points - (low + high) / 2) / extent + 0.5
 
 
-def _whole(shares: np.ndarray) -> np.ndarray:
-    return np.rint(np.clip(shares, 0, 1) * STEPS)
+def _steps(fractions: np.ndarray) -> np.ndarray:
+    return np.rint(np.clip(fractions, 0, 1) * STEPS)
 
 
 def _attention_steps(values: np.ndarray) -> np.ndarray:
-    """Steps from 1; 0 says that a node does not attend over the other."""
-    return np.where(np.isfinite(values), np.maximum(_whole(np.nan_to_num(values)), 1), 0)
+    """Steps from 1; 0 where a node does not attend to the other."""
+    return np.where(np.isfinite(values), np.maximum(_steps(np.nan_to_num(values)), 1), 0)

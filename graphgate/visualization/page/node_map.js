@@ -1,11 +1,11 @@
 "use strict";
-// The map: deck.gl draws, this file says what. Knows nothing of the panel.
+// The map, drawn by deck.gl. Independent of the controls.
 
-const REST_FRAMES = 8; // after so many without movement a slow map is drawn again
-const SLOW_FRAMES_MS = 50; // longer frames than this, and the map is slow
-const FAR = 0.25; // a slow map that has moved by this share of its side is drawn again at once
+const REST_FRAMES = 8; // frames at rest before a slow map is redrawn
+const SLOW_FRAMES_MS = 50; // a map with longer frames is slow
+const FAR = 0.25; // a slow map is redrawn once it has moved by this fraction of its side
 
-// luma.gl reads one field a line.
+// luma.gl expects one field per line.
 const marksBlock = `layout(std140) uniform marksUniforms {
   float size;
   float fade;
@@ -16,8 +16,8 @@ const marks = {
 };
 
 /**
- * Vertices drawn as such. deck.gl's own layers draw an instance a node or edge, for which
- * software renderers take about 35 µs each: seconds a frame on a graph of 60,000.
+ * Draws plain vertices. deck.gl's own layers draw one instance per node or edge, which takes
+ * software renderers about 35 µs each: seconds per frame for 60,000.
  */
 class VertexLayer extends deck.Layer {
   initializeState() {
@@ -106,22 +106,22 @@ out vec4 fragment;
 void main() { fragment = color; }`,
 };
 
-/** WebGL's renderer by name, or null where there is none. */
+/** The name of the WebGL renderer, or null without WebGL 2. */
 function rendererName() {
   const gl = document.createElement("canvas").getContext("webgl2");
   if (!gl) return null;
-  const told = gl.getExtension("WEBGL_debug_renderer_info");
-  const name = String(gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
   gl.getExtension("WEBGL_lose_context")?.loseContext();
   return name;
 }
 
 /**
- * Nodes, edges and what stands out of them. Where drawing is too slow for every frame (no GPU, or
- * very many nodes), the picture itself is moved, and drawn again when it rests or has gone far.
+ * Nodes, edges and the highlighted neighborhood. Where drawing every frame is too slow (no GPU, very
+ * many nodes), the rendered image is moved instead, and redrawn when it rests or has moved far.
  */
 class NodeMap {
-  /** `onMove` is called when what stands where has changed, `onFirst` when it is drawn at last. */
+  /** `onMove` is called when the view changes, `onFirst` after the first frame. */
   constructor(parent, renderer, { onMove, onFirst }) {
     this.parent = parent;
     Object.assign(this, { onMove, onFirst });
@@ -179,8 +179,8 @@ class NodeMap {
   }
 
   /**
-   * Follows the frames of a movement to its end, and learns whether drawing in each is too slow.
-   * Rest is counted in frames, because a timer would also run out during a long one.
+   * Follows a movement to its end, and detects whether drawing every frame is too slow.
+   * Rest is counted in frames, because a timer would also fire during a long one.
    */
   watchFrames(last, long) {
     requestAnimationFrame((now) => {
@@ -198,7 +198,7 @@ class NodeMap {
     this.slide();
   }
 
-  /** Moves the picture from where it was drawn to where it is to be seen. */
+  /** Moves the rendered image to the current view. */
   slide() {
     const scale = 2 ** this.view.zoom;
     const right = (this.drawn.target[0] - this.view.target[0]) * scale;
@@ -209,7 +209,7 @@ class NodeMap {
       ? "" : `translate(${right}px, ${down}px) scale(${larger})`;
   }
 
-  /** How often the map has doubled its size. */
+  /** The zoom relative to the view of all nodes, in doublings. */
   doublings() {
     return this.view.zoom - this.wholeView().zoom;
   }
@@ -222,7 +222,7 @@ class NodeMap {
   draw() {
     const { dots, lines, focus } = this;
     const size = this.dotSize();
-    const strong = Math.max(0.5, Math.min(8, 2 ** this.doublings())); // fewer edges in sight
+    const strong = Math.max(0.5, Math.min(8, 2 ** this.doublings())); // fewer edges are in view
     this.asked = this.view;
     this.deck.setProps({
       viewState: this.view,
@@ -235,7 +235,7 @@ class NodeMap {
           id: "nodes", ...DOTS, positions: dots.positions, colors: dots.colors,
           count: N, size, fade: focus.on ? 0.22 : 1,
         }),
-        ...(focus.on ? this.focusLayers(size) : []), // not made before they are needed
+        ...(focus.on ? this.focusLayers(size) : []), // created only when needed
       ],
     });
   }
@@ -257,7 +257,7 @@ class NodeMap {
     ];
   }
 
-  /** Colours, RGBA a node; transparent nodes are hidden. */
+  /** Colors, RGBA per node; transparent nodes are hidden. */
   setColors(colors) {
     this.dots.colors = colors;
     this.draw();
@@ -268,13 +268,13 @@ class NodeMap {
     this.draw();
   }
 
-  /** What stands out, all else faded; null for nothing. */
+  /** Highlights nodes and lines and fades the rest; null clears the highlight. */
   setFocus(focus) {
     this.focus = focus ? { ...focus, on: true } : { lines: [], dots: [], on: false };
     this.draw();
   }
 
-  /** Pixels of the map -> its own units, and back. */
+  /** Pixels -> map units, and back. */
   toMap(x, y) {
     const scale = 2 ** this.view.zoom;
     const { clientWidth, clientHeight } = this.parent;
@@ -298,7 +298,7 @@ class NodeMap {
     this.setView({ ...this.view, target: [x + right / scale, y - down / scale, 0] });
   }
 
-  /** Zooms about a pixel of the map, or about its middle. */
+  /** Zooms about a pixel of the map, or about its center. */
   zoomBy(steps, x = this.parent.clientWidth / 2, y = this.parent.clientHeight / 2) {
     const before = this.toMap(x, y);
     this.setView({ ...this.view, zoom: this.view.zoom + steps });
@@ -317,7 +317,7 @@ class NodeMap {
     this.flyTo({ ...this.view, target, zoom: Math.max(this.view.zoom, near) });
   }
 
-  /** Moves there in a third of a second; at once for people who want no motion. */
+  /** Animates for a third of a second, or jumps if reduced motion is preferred. */
   flyTo(goal) {
     cancelAnimationFrame(this.flight);
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.setView(goal);

@@ -1,0 +1,172 @@
+"""The content of a page: an embedded graph as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from graphgate.errors import InputError
+from graphgate.estimators.gate import Attention
+from graphgate.graph.graph import Graph
+from graphgate.tasks.classification import encode_labels
+from graphgate.tasks.clustering import cluster_vectors, count_distinct
+from graphgate.tasks.edge_attention import edge_attention
+from graphgate.tasks.neighbors import nearest_rows
+from graphgate.visualization.maps import project, vectors_of
+from graphgate.visualization.page.node_columns import (
+    NodeColumn,
+    attribute_columns,
+    category_column,
+    guessed_column,
+)
+
+NEAREST = 12
+CLUSTERS_WITHOUT_CLASSES = 8
+MOST_FEATURE_COLUMNS = 20  # wider features are bags of words or the like, not attributes
+MOST_ATTRIBUTE_COLUMNS = 50  # a page holds every value of every column
+MOST_PROJECTED = 20_000  # t-SNE of more nodes takes too long
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """An embedded graph as a page shows it.
+
+    title, layout : the name of the graph, and how the points were computed.
+    points : (N, 2) positions on the map.
+    ids : N names.
+    columns : what nodes can be colored by.
+    edges : (E, 2) pairs of rows u < v, largest attention first.
+    attention : (E, 2), u to v and v to u, averaged over the layers; NaN where a node does not
+        attend to the other. Ones if `has_attention` is False.
+    nearest, cosines : (N, K), the nearest nodes in the embedding, nearest first.
+    """
+
+    title: str
+    layout: str
+    points: np.ndarray
+    ids: tuple[str, ...]
+    columns: tuple[NodeColumn, ...]
+    edges: np.ndarray
+    attention: np.ndarray
+    has_attention: bool
+    nearest: np.ndarray
+    cosines: np.ndarray
+
+
+def build_content(
+    graph: Graph,
+    embedding: Any,
+    attention: Attention | sp.sparray | None = None,
+    *,
+    title: str = "Embedded graph",
+    points: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
+    columns: Mapping[str, Any] | None = None,
+    random_state: int | None = 0,
+) -> PageContent:
+    """The content of a page; parameters as in `write_page`.
+
+    >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)], labels=list("aabb"))
+    >>> content = build_content(graph, np.eye(4), graph.adjacency / 2)
+    >>> content.edges.tolist()
+    [[0, 1], [1, 2], [2, 3]]
+    """
+    n, z = graph.n_nodes, vectors_of(graph, embedding)
+    alpha = attention.average if isinstance(attention, Attention) else attention
+    if alpha is None:
+        alpha = graph.attended.astype(bool).astype(np.float32)
+    if alpha.shape != (n, n):
+        raise InputError(f"the attention has shape {alpha.shape}, but the graph has {n:,} nodes")
+    found = edge_attention(sp.csr_array(alpha))
+    order = np.argsort(-found.raw.astype(np.float32), kind="stable")
+    layout = "as given"
+    if points is None:
+        points, layout = _projected(z, random_state)
+    points = np.asarray(points, dtype=np.float32)
+    if points.shape != (n, 2) or not np.isfinite(points).all():
+        raise InputError(f"points must be {n:,} finite pairs, got shape {points.shape}")
+    nearest, cosines = np.empty((n, 0), dtype=np.int64), np.empty((n, 0), dtype=np.float32)
+    if n > 1:
+        nearest, cosines = nearest_rows(z.astype(np.float32, copy=False), NEAREST)
+    codes, classes = graph.labels, graph.classes
+    if codes is None:
+        codes, classes = encode_labels(embedding)
+    own = _own_columns(graph, codes, classes)
+    if clusters is None:
+        k = count_distinct(z, len(classes) or CLUSTERS_WITHOUT_CLASSES)
+        fast = n > MOST_PROJECTED
+        clusters = cluster_vectors(z, k, mini_batch=fast, random_state=random_state) + 1
+    elif np.shape(clusters) != (n,):
+        raise InputError(f"clusters must be {n:,} values, got shape {np.shape(clusters)}")
+    own.insert(len(classes) > 0, category_column("cluster", *_coded(clusters)))
+    return PageContent(
+        title=title,
+        layout=layout,
+        points=points,
+        ids=tuple(map(str, graph.ids.tolist())),
+        columns=tuple(_all_columns(graph, own, columns or {})),
+        edges=found.edges[order],
+        attention=found.directions[order].astype(np.float32),
+        has_attention=attention is not None,
+        nearest=nearest,
+        cosines=cosines,
+    )
+
+
+def _projected(z: np.ndarray, random_state: int | None) -> tuple[np.ndarray, str]:
+    """t-SNE; of many nodes a sample, the others placed among their nearest of the sample."""
+    n = len(z)
+    if n <= MOST_PROJECTED:
+        return project(z, random_state), "t-SNE of the embedding"
+    rng = np.random.default_rng(random_state)
+    sample = np.sort(rng.choice(n, MOST_PROJECTED // 2, replace=False))
+    placed = project(z[sample], random_state)
+    distance, near = NearestNeighbors(n_neighbors=5).fit(z[sample]).kneighbors(z)
+    weight = 1 / (distance + 1e-6 * (distance.mean() + 1e-12) + 1e-12)
+    weight /= weight.sum(axis=1, keepdims=True)
+    points = np.einsum("nk,nkd->nd", weight, placed[near])
+    points[sample] = placed
+    return points, f"t-SNE of {len(sample):,} nodes, the others placed among their nearest"
+
+
+def _coded(values: Any) -> tuple[np.ndarray, list[Any]]:
+    names, codes = np.unique(values, return_inverse=True)
+    return codes, names.tolist()
+
+
+def _own_columns(graph: Graph, codes: np.ndarray, classes: tuple[Any, ...]) -> list[NodeColumn]:
+    """Class, split, number of neighbors, and plain features if they are few."""
+    columns = [category_column("class", codes, classes)] if classes else []
+    if graph.splits:
+        parts = np.full(graph.n_nodes, -1)
+        for part, mask in enumerate(graph.splits.values()):
+            parts[mask] = part
+        columns.append(category_column("split", parts, tuple(graph.splits)))
+    pattern = graph.adjacency.astype(bool)
+    degrees = np.diff((pattern + pattern.T).tocsr().indptr)
+    columns.append(NodeColumn("neighbors", "number", degrees.astype(np.float32)))
+    if graph.feature_names is not None and graph.n_features <= MOST_FEATURE_COLUMNS:
+        x = sp.csr_array(graph.x).toarray().astype(np.float32)
+        for name, values in zip(graph.feature_names or (), x.T, strict=True):
+            columns.append(NodeColumn(f"feature {name}", "number", values))
+    return columns
+
+
+def _all_columns(
+    graph: Graph, own: list[NodeColumn], given: Mapping[str, Any]
+) -> Iterator[NodeColumn]:
+    """The page's own columns, then the attributes, then those given, which replace attributes."""
+    yield from own
+    taken = {each.name for each in own}
+    for each in attribute_columns(graph, MOST_ATTRIBUTE_COLUMNS):
+        if each.name not in given:
+            yield replace(each, name=f"{each.name} (attribute)") if each.name in taken else each
+    for name, values in given.items():
+        if str(name) in taken:
+            raise InputError(f"the column {name!r} exists already; give it another name")
+        yield guessed_column(str(name), values, graph.n_nodes)

@@ -1,0 +1,87 @@
+"""Figures written to a folder: the paper's, and those of any graph."""
+
+import json
+
+import numpy as np
+import pytest
+
+from graphgate import GATE, Embedding, Graph, InputError, write_figures
+from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.protocol import RunResult
+from graphgate.experiments.run_store import RunSpec, RunStore
+from graphgate.tasks.edge_attention import class_attention, edge_attention
+from graphgate.visualization.gallery import ablation_charts
+
+pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning")
+
+
+def test_ablation_charts_come_from_stored_runs(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    assert ablation_charts(tmp_path) == {}
+    experiment = find_experiment("gate-uniform", "cora", "transductive")
+    for seed, accuracy in enumerate((80.0, 84.0)):
+        metrics = {"accuracy": accuracy, "macro_f1": 80.0, "val_accuracy": None}
+        spec = RunSpec.of(experiment, "public", experiment.params, seed)
+        store.add(spec, RunResult(seed, metrics, 1.0, 1.0, 1))
+    charts = ablation_charts(tmp_path)
+    assert list(charts) == ["ablation-transductive"]
+    heights = [bar.get_height() for bar in charts["ablation-transductive"].patches]
+    assert heights == [82.0]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(0)
+    return Graph(rng.random((20, 3)), np.triu(rng.random((20, 20)) < 0.3, 1), labels=[0, 1] * 10)
+
+
+@pytest.fixture(scope="module")
+def gate(graph):
+    return GATE(dims=(4,), epochs=2, random_state=0).fit(graph)
+
+
+def test_the_same_figures_are_the_same_files(tmp_path, graph, gate):
+    contents = []
+    for folder in ("one", "two"):
+        files = write_figures(
+            tmp_path / folder,
+            graph,
+            gate.embedding_,
+            gate.attention_,
+            name="mine",
+            history=gate.history_.series,
+            formats=("png", "svg", "pdf"),
+        )
+        assert all(file.stat().st_size for file in files)
+        contents.append({f.name: f.read_bytes() for f in files if f.suffix != ".svg"})
+    assert contents[0] == contents[1]
+    kinds = [
+        f"mine-{kind}.{end}" for kind in ("nodes", "edges", "losses") for end in ("png", "pdf")
+    ]
+    assert list(contents[0]) == [*kinds, "mine-attention.json"]
+    assert not list(tmp_path.rglob("*.part"))
+    found = class_attention(edge_attention(gate.attention_.average), graph.labels)
+    assert json.loads((tmp_path / "one" / "mine-attention.json").read_text()) == found.to_dict()
+
+
+def test_attention_history_and_stored_runs_are_optional(tmp_path, graph, gate):
+    named = Embedding(graph.ids, gate.embedding_)
+    (only,) = write_figures(tmp_path, graph, named, formats=["svg"])
+    assert only == tmp_path / "graph-nodes.svg"
+    assert "Graph: 20 nodes" in only.read_text()
+    plain = write_figures(tmp_path, graph.reveal(), named, gate.attention_, formats=["png"])
+    assert [file.name for file in plain] == ["graph-nodes.png", "graph-edges.png"]
+    assert write_figures(tmp_path, graph, named, results=tmp_path, formats=["svg"]) == [only]
+
+
+def test_figures_that_cannot_be_drawn_or_written(tmp_path, graph, gate):
+    z = gate.embedding_
+    with pytest.raises(InputError, match="unknown format 'gif'; use png, svg, pdf"):
+        write_figures(tmp_path, graph, z, formats=("gif",))
+    with pytest.raises(InputError, match="the embedding has 19 vectors for 20 nodes"):
+        write_figures(tmp_path, graph, z[:-1])
+    with pytest.raises(InputError, match="ids of the embedding are not those of the graph"):
+        write_figures(tmp_path, graph, Embedding(graph.ids[::-1], z))
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="figures cannot be written to"):
+        write_figures(tmp_path / "file", graph, z)

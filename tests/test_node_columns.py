@@ -1,0 +1,103 @@
+"""Columns that nodes are colored by."""
+
+import numpy as np
+import pytest
+from page_graphs import ring, small_content
+
+from graphgate import Graph, InputWarning
+from graphgate.visualization.page.node_columns import guessed_column
+
+
+def test_columns_of_a_graph():
+    graph = ring(
+        labels=["a", None, "b", "b", "a", "a"],
+        splits={"train": [True] * 2 + [False] * 4},
+        feature_names=[f"f{i}" for i in range(6)],
+    )
+    content = small_content(graph, columns={"year": [1.5, None, 2, 3, 4, 5]})
+    found = {each.name: each for each in content.columns}
+    assert list(found) == [
+        *("class", "cluster", "split", "neighbors"),
+        *(f"feature f{i}" for i in range(6)),
+        "year",
+    ]
+    assert found["class"].values.tolist() == [0, -1, 1, 1, 0, 0]
+    assert found["split"].values.tolist() == [0, 0, -1, -1, -1, -1]
+    assert found["neighbors"].values.tolist() == [2] * 6
+    assert len(found["cluster"].names) == 2
+
+
+def table_graph(columns, n=4):
+    return Graph.from_edges(None, [(i, i + 1) for i in range(n - 1)], attributes=columns)
+
+
+def test_attributes_are_shown_as_they_were_given():
+    graph = table_graph(
+        {
+            "age": [31, None, 52.5, 24],
+            "town": ["Ulm", "Bern", None, "Ulm"],
+            "member": [True, None, False, True],
+            "likes": [["chess"], [], ["music", "go"], []],
+            "cluster": ["x", "x", "y", "y"],
+        }
+    )
+    found = {each.name: each for each in small_content(graph).columns}
+    assert list(found) == [
+        *("cluster", "neighbors"),
+        *("age", "town", "member", "cluster (attribute)"),
+    ]
+    np.testing.assert_array_equal(found["age"].values, np.float32([31, np.nan, 52.5, 24]))
+    assert (found["town"].names, found["town"].values.tolist()) == (("Bern", "Ulm"), [1, 0, -1, 1])
+    assert found["member"].names == ("false", "true")
+    assert found["member"].values.tolist() == [1, -1, 0, 1]
+    assert found["cluster (attribute)"].names == ("x", "y")
+    part = {each.name: each for each in small_content(graph.without([1])).columns}
+    assert (part["town"].names, part["town"].values.tolist()) == (("Ulm",), [0, -1, 0])
+
+
+def test_a_given_column_replaces_an_attribute():
+    content = small_content(table_graph({"age": [1, 2, 3, 4]}), columns={"age": list("abab")})
+    (age,) = [each for each in content.columns if each.name == "age"]
+    assert age.names == ("a", "b")
+
+
+def test_of_structural_attributes_only_roles_are_shown():
+    graph = Graph.from_edges(None, [(0, 1), (1, 2), (2, 0), (2, 3)])
+    found = {each.name: each for each in small_content(graph).columns}
+    assert list(found)[2:] == [
+        *("log degree", "mean log degree of neighbors", "clustering", "core number")
+    ]
+    assert found["core number"].values.tolist() == [2, 2, 2, 1]
+
+
+def test_of_very_many_columns_the_first_are_shown_with_a_warning():
+    graph = table_graph({f"c{at}": [at, 1, 2, 3.5] for at in range(60)})
+    with pytest.warns(InputWarning, match="first 50 of 60 node columns; reorder columns"):
+        content = small_content(graph)
+    assert [each.name for each in content.columns][-1] == "c49"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.linspace(0, 1, 300), "number"),
+        (np.arange(300), "number"),
+        (np.arange(300) % 3, "category"),
+        (np.arange(300) % 2 == 0, "category"),
+        ([f"name {i}" for i in range(300)], "text"),
+        (["x", None, 3] * 100, "category"),
+    ],
+)
+def test_kinds_of_columns(values, kind):
+    assert guessed_column("c", values, 300).kind == kind
+
+
+def test_missing_values_have_no_category():
+    made = guessed_column("c", np.array(["x", None, float("nan"), ""], dtype=object), 4)
+    assert made.values.tolist() == [0, -1, -1, -1]
+    assert np.isnan(guessed_column("c", [1.0, np.inf, np.nan, 2.5], 4).values).tolist() == [
+        0,
+        1,
+        1,
+        0,
+    ]

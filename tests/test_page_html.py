@@ -1,0 +1,127 @@
+"""The page as text; its behavior in a browser is in test_page_browser."""
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from page_graphs import random_attention, ring, small_content
+
+from graphgate import InputError, write_page
+from graphgate.visualization.page import page_html
+from graphgate.visualization.page.deckgl import deckgl_script
+from graphgate.visualization.page.page_content import build_content
+from graphgate.visualization.page.page_html import make_page, to_json
+
+EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>&amp;\u2028{{data}}\"'"
+
+
+class Reader(HTMLParser):
+    """What a browser sees: elements, data blocks, the policy."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.blocks, self.policy, self.texts = [], {}, "", []
+        self._open = None
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.append((tag, given))
+        self._open = given.get("id") if tag == "script" else None
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"]
+
+    def handle_data(self, text):
+        if self._open:
+            self.blocks[self._open] = self.blocks.get(self._open, "") + text
+        self.texts.append(text)
+
+    def array(self, name):
+        (kind,) = [tag["data-kind"] for _, tag in self.tags if tag.get("id") == f"block-{name}"]
+        return np.frombuffer(base64.b64decode(self.blocks[f"block-{name}"]), dtype=f"<{kind}")
+
+    def about(self):
+        return json.loads(self.blocks["about"])
+
+
+def test_the_page_holds_the_content():
+    content = small_content()
+    reader = Reader(make_page(content))
+    about = reader.about()
+    assert about["nodes"] == 6
+    assert about["ids"] is None  # 0 … N-1 is the default
+    assert about["columns"][0] == {"name": "class", "kind": "category", "names": ["a", "b", "c"]}
+    assert reader.array("column-0").tolist() == [0, 0, 1, 1, 2, 2]
+    assert reader.array("edges").reshape(-1, 2).tolist() == content.edges.tolist()
+    sent = reader.array("attention").reshape(-1, 2) / page_html.STEPS
+    np.testing.assert_allclose(sent, content.attention, atol=1e-5)
+    cosine = reader.array("cosine").reshape(6, -1) / page_html.STEPS * 2 - 1
+    np.testing.assert_allclose(cosine, content.cosines, atol=1e-4)
+    placed = reader.array("points").reshape(6, 2) / page_html.STEPS
+    scale = np.ptp(content.points, axis=0).max()
+    np.testing.assert_allclose(
+        placed - placed[0], (content.points - content.points[0]) / scale, atol=1e-4
+    )
+
+
+def test_data_is_never_markup():
+    graph = ring(ids=[f"{EVIL} {i}" for i in range(6)], labels=[EVIL, "b"] * 3)
+    plain = Reader(make_page(small_content(columns={"more": list("xyxyxy")})))
+    title = f"{EVIL}\ud800"
+    evil_page = make_page(small_content(graph, title=title, columns={EVIL: [EVIL, "y"] * 3}))
+    evil = Reader(evil_page)
+    assert [tag for tag, _ in evil.tags] == [tag for tag, _ in plain.tags]
+    assert evil.about()["ids"][0] == f"{EVIL} 0"
+    assert evil.about()["title"] == title
+    assert b"<script>alert" not in evil_page
+    assert "\u2028" not in evil.blocks["about"]
+
+
+def test_json_has_no_character_that_is_special_in_html():
+    text = to_json([EVIL, "\u2029", "\ud800"])
+    assert not re.search("[<>&\u2028\u2029]", text)
+    assert json.loads(text) == [EVIL, "\u2029", "\ud800"]
+
+
+def test_the_policy_forbids_every_request():
+    policy = Reader(make_page(small_content())).policy
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert rules["img-src"] == "data:"
+    assert all(source.startswith("'sha256-") for source in rules["script-src"].split())
+
+
+def test_no_script_of_the_page_turns_data_into_markup():
+    for name in (*page_html.SCRIPTS, "node_map.js"):
+        script = page_html._own_file(name)
+        for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
+            assert word not in script, name
+
+
+def test_write_page_writes_the_page_of_the_content(tmp_path):
+    graph = ring(labels=list("aabbcc"))
+    z, alpha = np.eye(6), random_attention(graph)
+    options = {
+        "title": "Six",
+        "points": np.random.default_rng(0).normal(size=(6, 2)),
+        "clusters": list("xyxyxy"),
+        "columns": {"year": np.arange(6) + 0.5},
+        "random_state": 3,
+    }
+    path = write_page(tmp_path / "page.html", graph, z, alpha, **options)
+    assert path == tmp_path / "page.html"
+    assert path.read_bytes() == make_page(build_content(graph, z, alpha, **options))
+    assert path.stat().st_size < len(deckgl_script().encode()) + 100_000
+    about = Reader(path.read_bytes()).about()
+    assert (about["title"], about["hasAttention"]) == ("Six", True)
+    assert not Reader(make_page(build_content(graph, z))).about()["hasAttention"]
+
+
+def test_a_page_that_cannot_be_written(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_page(tmp_path / "no" / "page.html", ring(), np.eye(6))
