@@ -81,12 +81,12 @@ def test_labels_that_cannot_be_learned():
         classify(z, [0, 0, 0, None, None, None])
     with pytest.raises(InputError, match="need labels of at least two classes, got 0"):
         classify(z)
-    with pytest.raises(InputError, match="the class 1 has a single labelled node"):
+    with pytest.raises(InputError, match=r"smallest class: 1 has 1 labelled node\(s\)"):
         classify(z, [0, 0, 0, 0, 0, 1], cv=2)
-    with pytest.raises(InputError, match=r"cv=5 folds, but the smallest .* 3 .*; use 2 to 3 folds"):
+    with pytest.raises(InputError, match=r"cv=5, but .* smallest class: 0 has 3 labelled"):
         classify(z, [0, 0, 0, 1, 1, 1])
-    with pytest.raises(InputError, match="use cv=2"):
-        classify(z[:4], [0, 0, 1, 1])
+    with pytest.raises(InputError, match="cv=1, but it must be at least 2"):
+        classify(z, [0, 0, 0, 1, 1, 1], cv=1)
     with pytest.raises(InputError, match="unknown probe 'svm'"):
         classify(z, [0, 0, 0, 1, 1, 1], cv=2, probe="svm")
 

@@ -166,11 +166,13 @@ def _write(
     params = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in gate.get_params().items()
-        if isinstance(value, (bool, int, float, str, tuple))  # old files cannot hold None
+        if isinstance(value, (bool, int, float, str, tuple))
     }
+    # An AnnData file cannot hold None.
+    tissue = {name: value for name, value in asdict(options).items() if value is not None}
     adata.uns[RECORD] = {
         "params": params | {"random_state": gate.seed_},
-        "tissue": options.to_dict(),
+        "tissue": tissue,
         "key_added": key_added,
         "versions": versions(),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,10 +56,6 @@ class TissueOptions:
             radius = hyperparameters.number("radius", self.radius)
             if not 0 < radius < np.inf:
                 raise InputError(f"radius must be positive and finite, got {radius}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Without None, which an AnnData file cannot hold."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def tissue_graph(

@@ -76,17 +76,11 @@ def classify(
     truth = codes[known]
     if len(classes) < 2:
         raise InputError(f"need labels of at least two classes, got {len(classes)}")
-    smallest = int(np.bincount(truth).min())
-    if smallest < 2:
-        rare = classes[int(np.argmin(np.bincount(truth)))]
+    sizes = np.bincount(truth)
+    if not 2 <= cv <= sizes.min():
         raise InputError(
-            f"the class {rare!r} has a single labelled node, so cross-validation is not possible; "
-            "label another node of it"
-        )
-    if not 2 <= cv <= smallest:
-        raise InputError(
-            f"cv={cv} folds, but the smallest class has {smallest} labelled nodes; use "
-            + ("cv=2" if smallest == 2 else f"2 to {smallest} folds")
+            f"cv={cv}, but it must be at least 2 and at most the size of the smallest class: "
+            f"{classes[int(np.argmin(sizes))]!r} has {sizes.min()} labelled node(s)"
         )
     model = make_probe(probe, random_state)
     scores = cross_validate(
@@ -159,10 +153,11 @@ def probe_predictions(
         raise InputError("a node of the split 'train' has no label")
     if len(np.unique(codes[train])) < 2:
         raise InputError("the training nodes have a single class; a probe needs at least two")
-    if vectors.shape[:1] != codes.shape:
-        raise InputError(f"the method returned {len(vectors):,} vectors for {len(codes):,} nodes")
-    if not np.isfinite(vectors).all():
-        raise InputError("the method returned vectors that are not finite; train it again")
+    if vectors.shape[:1] != codes.shape or not np.isfinite(vectors).all():
+        raise InputError(
+            f"the method returned vectors of shape {vectors.shape} for {len(codes):,} nodes, or "
+            "values that are not finite"
+        )
     return make_probe(probe, random_state).fit(vectors[train], codes[train]).predict(vectors)
 
 

@@ -121,9 +121,8 @@ def count_distinct(vectors: np.ndarray, most: int) -> int:
     """The number of distinct rows, counted up to `most`."""
     seen: set[bytes] = set()
     for row in vectors:
-        if len(seen) >= most:
-            break
-        seen.add(row.tobytes())
+        if len(seen) < most:
+            seen.add(row.tobytes())
     return len(seen)
 
 

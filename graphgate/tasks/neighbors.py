@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from graphgate.errors import InputError
+from graphgate.graph.validation import Positions
 from graphgate.io.embeddings import as_embedding
 
 BLOCK_ENTRIES = 8_000_000  # cosines in memory at once, 32 MB in single precision
@@ -36,22 +37,10 @@ def similar(embedding: Any, nodes: Any = None, *, n_neighbors: int = 10) -> Simi
     array([[2]])
     """
     ids, vectors, _ = as_embedding(embedding)
-    rows = np.arange(len(ids)) if nodes is None else _rows(ids, nodes)
+    wanted = nodes if isinstance(nodes, list | np.ndarray) else [nodes]
+    rows = np.arange(len(ids)) if nodes is None else Positions(ids).rows(wanted)
     found, cosines = nearest_rows(vectors, n_neighbors, rows)
     return SimilarNodes(ids[rows], ids[found], cosines)
-
-
-def _rows(ids: np.ndarray, nodes: Any) -> np.ndarray:
-    known = {node: row for row, node in enumerate(ids.tolist())}
-    listed = nodes.tolist() if isinstance(nodes, np.ndarray) else nodes
-    wanted = listed if isinstance(listed, list) else [listed]
-    for node in wanted:
-        if node not in known:
-            raise InputError(
-                f"the embedding has no node {node!r}; its ids begin with "
-                f"{', '.join(map(repr, ids[:3].tolist()))}"
-            )
-    return np.array([known[node] for node in wanted])
 
 
 def nearest_rows(

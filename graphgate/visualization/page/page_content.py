@@ -69,8 +69,22 @@ def build_content(
     columns: Mapping[str, Any] | None = None,
     random_state: int | None = 0,
 ) -> PageContent:
-    """The content of a page; parameters as in `write_page`.
+    """The content of a page.
 
+    Parameters
+    ----------
+    embedding : an `Embedding` of the graph's nodes, whose labels are shown if the graph has none,
+        or an (N, D) array.
+    attention : `GATE.attention_`, or an (N, N) sparse array; None shows edges without attention.
+    title : the heading.
+    points : (N, 2) positions; the default is t-SNE of the embedding.
+    clusters : N values; the default is k-means with as many clusters as classes.
+    columns : name -> N values to color by and to read, beside the attributes of the graph; they
+        replace attributes of the same name.
+    random_state : seed of t-SNE and k-means.
+
+    Examples
+    --------
     >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)], labels=list("aabb"))
     >>> content = build_content(graph, np.eye(4), graph.adjacency / 2)
     >>> content.edges.tolist()

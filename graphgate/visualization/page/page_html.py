@@ -7,7 +7,6 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -33,37 +32,22 @@ def write_page(
     graph: Graph,
     embedding: Any,
     attention: Attention | sp.sparray | None = None,
-    *,
-    title: str = "Embedded graph",
-    points: np.ndarray | None = None,
-    clusters: np.ndarray | None = None,
-    columns: Mapping[str, Any] | None = None,
-    random_state: int | None = 0,
+    **options: Any,
 ) -> Path:
     """Write an interactive page of an embedded graph: one self-contained HTML file.
 
     Parameters
     ----------
     path : the file, which appears whole or not at all.
-    embedding : an `Embedding` of the graph's nodes, whose labels are shown if the graph has none,
-        or an (N, D) array.
-    attention : `GATE.attention_`, or an (N, N) sparse array; None shows edges without attention.
-    points : (N, 2) positions; the default is t-SNE of the embedding.
-    clusters : N values; the default is k-means with as many clusters as classes.
-    columns : name -> N values to color by and to read, beside the attributes of the graph; they
-        replace attributes of the same name.
-    random_state : seed of t-SNE and k-means.
+    graph, embedding, attention, options : as in
+        `graphgate.visualization.page.page_content.build_content`.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)], labels=["a", "a", "b"])
+    >>> write_page("page.html", graph, np.eye(3), title="Three nodes")  # doctest: +SKIP
     """
-    content = build_content(
-        graph,
-        embedding,
-        attention,
-        title=title,
-        points=points,
-        clusters=clusters,
-        columns=columns,
-        random_state=random_state,
-    )
+    content = build_content(graph, embedding, attention, **options)
     write_bytes(path, make_page(content))
     return Path(path)
 

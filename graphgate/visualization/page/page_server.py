@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from graphgate.errors import InputError
 
 LOOPBACK = "127.0.0.1"
+HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
 
 
 class PageServer(ThreadingHTTPServer):
@@ -31,11 +39,6 @@ class PageServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://{LOOPBACK}:{self.server_port}/"
 
-    @property
-    def hosts(self) -> tuple[str, str]:
-        """Accepted Host headers; others belong to foreign sites whose name resolves to here."""
-        return f"{LOOPBACK}:{self.server_port}", f"localhost:{self.server_port}"
-
 
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer
@@ -44,19 +47,16 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        if self.headers.get("Host") not in self.server.hosts:
-            self.send_error(403)
-            return
+        # Any other Host header belongs to a foreign site whose name resolves to this machine.
+        hosts = [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
+        if self.headers.get("Host") not in hosts:
+            return self.send_error(403)
         if self.path != "/":
-            self.send_error(404)
-            return
+            return self.send_error(404)
         self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(self.server.page)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("X-Frame-Options", "DENY")
-        self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()
         self.wfile.write(self.server.page)
 
@@ -64,15 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         """The library prints nothing."""
 
 
-def serve_page(server: PageServer, *, open_browser: bool = False) -> None:
-    """Serve until Ctrl-C; opens a browser only on request."""
-    if open_browser:
-        import webbrowser
-
-        webbrowser.open(server.url)
-    try:
+def serve_page(server: PageServer) -> None:
+    """Serve until Ctrl-C."""
+    with server, suppress(KeyboardInterrupt):
         server.serve_forever()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.server_close()
