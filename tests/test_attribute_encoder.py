@@ -63,6 +63,19 @@ def test_missing_numbers_are_the_mean_and_told():
     assert plain.to_numpy().tolist() == [[1, 0, 0, 0], [2.5, 1, 0, 1], [4, 0, 0, 0]]
 
 
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_missing_number_is_zero_where_zeros_are_kept(scale):
+    """The mean, 1 here, would make a sparse column dense; a later missing value is zero as well."""
+    learned = table(a=[0, 0, 0, 0, 5, None])
+    encoder = AttributeEncoder(scale=scale).fit(learned)
+    top = 1 if scale else 5
+    for values in (learned, table(a=[None, 0, 0, 0, 5, None])):
+        x = pd.DataFrame(dense(encoder.transform(values)), columns=encoder.get_feature_names_out())
+        expected = [0 if value is None else top * (value > 0) for value in values["a"].tolist()]
+        assert x["a"].tolist() == expected
+        assert x["a=missing"].tolist() == values["a"].missing.tolist()
+
+
 def test_categories_are_pandas_dummies():
     values = ["b", "a", None, "b", "ä"]
     found = encoded(table(town=values))

@@ -7,12 +7,14 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
 from graphs import graphs, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -226,7 +228,10 @@ def test_random_states():
         ({"feature_loss": "l1"}, "feature loss"),
         ({"structure_weight": -1}, "structure_weight"),
         ({"structure_weight": "1"}, "structure_weight"),
-        ({"epochs": 0}, "epochs"),
+        ({"epochs": 0}, "epochs == 0, must be >= 1"),
+        ({"epochs": True}, "epochs must be a number, got True"),
+        ({"learning_rate": math.nan}, "learning_rate must not be NaN"),
+        ({"tied_weights": 1}, "tied_weights must be an instance of"),
         ({"learning_rate": "fast"}, "learning_rate"),
         ({"clip_norm": -5}, "clip_norm"),
         ({"random_state": -1}, "random_state"),
@@ -365,19 +370,178 @@ def test_features_attributes_and_edges_are_not_confused():
     by_features, by_attributes, by_edges = (small().fit(each) for each in (features, graph, edges))
     for gate, other, words in [
         (by_features, graph, "fitted on features, but .* attributes; give its 13 features as x"),
-        (by_features, edges, "fitted on features, but .* only edges; give its 13 features as x"),
-        (by_attributes, edges, "on attributes, but .* only edges; give the attributes size, kind"),
-        (by_attributes, features, "on attributes, but .* without names; give the attributes size"),
+        (by_features, edges, "fitted on features, but .* edges only; give its 13 features as x"),
+        (by_attributes, edges, "on attributes, but .* edges only; give the attributes size, kind"),
+        (
+            by_attributes,
+            features,
+            "on attributes, but the graph has features; give the attributes size",
+        ),
         (by_edges, graph, "fitted on edges only, but the graph has attributes; give the edges wi"),
-        (by_edges, features, "on edges only, but the graph has features without names; give the"),
+        (by_edges, features, "on edges only, but the graph has features; give the edges without"),
     ]:
         with pytest.raises(InputError, match=words) as caught:
             gate.transform(other)
         assert caught.value.about == "nodes"
-    with pytest.raises(InputError, match=r"without names; give the attributes size"):
+    with pytest.raises(InputError, match=r"features; give the attributes size"):
         by_attributes.transform(x, adjacency=graph.adjacency)
     # A model fitted again forgets what it knew.
     assert by_attributes.fit(x).encoder_ is None
+
+
+def test_new_nodes_need_not_teach_an_encoding(tmp_path):
+    """25 nodes of 25 categories, all of them known; and one whose only value is missing."""
+    towns = [f"town {at}" for at in range(25)]
+    graph = Graph.from_edges(
+        None, [(at, at + 1) for at in range(99)], attributes={"town": towns * 4}
+    )
+    gate = small().fit(graph)
+    new = Graph.from_edges(None, [(at, at + 1) for at in range(24)], attributes={"town": towns})
+    x = gate.encoder_.transform(new.attributes)
+    np.testing.assert_array_equal(x.toarray(), np.eye(25)[np.argsort(np.argsort(towns))])
+    same = small().fit(Graph(gate.encoder_.transform(graph.attributes), graph.adjacency))
+    assert gate.transform(new).tobytes() == same.transform(Graph(x, new.adjacency)).tobytes()
+    gate.save(tmp_path / "m.safetensors")
+    loaded = GATE.load(tmp_path / "m.safetensors")
+    unknown = Graph(attributes={"town": [None]})
+    for model in (gate, loaded):
+        assert model.transform(new).shape == (25, 4)
+        assert model.transform(unknown).tolist() == [[0, 0, 0, 0]]
+
+
+def test_prepare_gives_what_fit_learns_from():
+    graph = with_attributes()
+    gate = small()
+    prepared = gate.prepare(graph)
+    assert prepared.feature_names == tuple(gate.encoder_.get_feature_names_out())
+    with pytest.raises(NotFittedError):
+        gate.transform(graph)
+    gate.fit(prepared)
+    assert gate.fitted_on_.content == "attributes"
+    assert gate.transform(graph).tobytes() == small().fit(graph).embedding_.tobytes()
+    # Another graph with features is one with features.
+    gate.prepare(graph)
+    assert gate.fit(random_graph(0)).encoder_ is None
+
+
+def test_numbers_are_scaled_unless_told_otherwise():
+    graph = with_attributes()
+    plain = small(scale=False).fit(graph)
+    assert plain.encoder_.to_dict() == AttributeEncoder(scale=False).fit(graph.attributes).to_dict()
+    assert plain.embedding_.tobytes() != small().fit(graph).embedding_.tobytes()
+    with pytest.raises(InputError, match="scale must be an instance of"):
+        small(scale="yes").fit(graph)
+
+
+# --- rows and ids of the output ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_nodes_have_no_vectors(dtype):
+    graph = random_graph(1)
+    gate = small(dtype=dtype).fit(graph)
+    for none in ([], np.array([], dtype=np.int64), np.zeros(9, dtype=bool)):
+        z = gate.transform(graph, nodes=none)
+        assert (z.shape, z.dtype) == ((0, 4), dtype)
+
+
+def test_data_frames_are_indexed_by_id():
+    graph = random_graph(1)
+    named = Graph(graph.x, graph.adjacency, ids=[f"n{at}" for at in range(9)])
+    gate = small().set_output(transform="pandas")
+    for frame in (gate.fit_transform(named), gate.transform(named)):
+        assert frame.index.tolist() == named.ids.tolist()
+        assert frame.columns.tolist() == ["gate0", "gate1", "gate2", "gate3"]
+        np.testing.assert_array_equal(frame, gate.embedding_)
+    some = gate.transform(named, nodes=["n5", "n1"])
+    assert some.index.tolist() == ["n5", "n1"]
+    assert gate.transform(named, nodes=[]).shape == (0, 4)
+    # Rows of a data frame keep their index, rows of an array their numbers.
+    x = graph.x.toarray()
+    frame = pd.DataFrame(x, index=list("abcdefghi"), columns=list("uvwxyz"))
+    gate = small().set_output(transform="pandas").fit(frame, adjacency=graph.adjacency)
+    assert gate.transform(frame, adjacency=graph.adjacency).index.tolist() == list("abcdefghi")
+    some = gate.transform(frame, adjacency=graph.adjacency, nodes=[3, 1])
+    assert some.index.tolist() == ["d", "b"]
+    gate.fit(x, adjacency=graph.adjacency)
+    assert gate.transform(x, adjacency=graph.adjacency, nodes=[3, 1]).index.tolist() == [3, 1]
+
+
+def test_of_a_few_nodes_only_the_neighborhood_is_encoded(monkeypatch):
+    graph = with_attributes()
+    gate = small().fit(graph)
+    seen = []
+    transform = AttributeEncoder.transform
+    monkeypatch.setattr(
+        AttributeEncoder, "transform", lambda self, a: seen.append(len(a)) or transform(self, a)
+    )
+    gate.transform(graph, nodes=[7])
+    assert seen == [5]  # two hops on a ring
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+KINDS = {
+    "undirected": {},
+    "directed": {"directed": True},
+    "weighted": {"weighted": True},
+    "directed and weighted": {"directed": True, "weighted": True},
+}
+
+
+@pytest.mark.parametrize("fitted", KINDS)
+@pytest.mark.parametrize("given", KINDS)
+def test_edges_of_another_kind_are_refused_with_the_conversion(fitted, given, tmp_path):
+    gate = small().fit(random_graph(1, **KINDS[fitted]))
+    gate.save(tmp_path / "m.safetensors")
+    graph = random_graph(1, **KINDS[given])
+    for model in (gate, GATE.load(tmp_path / "m.safetensors")):
+        converted, kind = graph, model.fitted_on_
+        for name in ("directed", "weighted"):  # as many conversions as the errors name
+            if getattr(graph, name) != getattr(kind, name):
+                method = f"to_{name}" if getattr(kind, name) else f"to_un{name}"
+                with pytest.raises(InputError, match=rf"Graph\.{method}\(\)") as caught:
+                    model.transform(converted)
+                assert caught.value.about == "edges"
+                converted = getattr(converted, method)()
+        assert (converted is graph) == (fitted == given)
+        assert np.isfinite(model.transform(converted)).all()
+    nodes_alone = Graph(graph.x)  # without edges there is nothing to confuse
+    assert gate.transform(nodes_alone).shape == (9, 4)
+
+
+def test_in_an_adjacency_a_weight_of_one_is_a_weight():
+    graph = random_graph(1, weighted=True)
+    gate = small().fit(graph.x, adjacency=graph.adjacency)
+    ones = graph.adjacency.copy()
+    ones.data[:] = 1
+    weighted = Graph(graph.x, ones).to_weighted()
+    assert gate.transform(graph.x, adjacency=ones).tobytes() == gate.transform(weighted).tobytes()
+    unweighted = small().fit(graph.x, adjacency=ones)
+    with pytest.raises(InputError, match=r"Graph\.to_unweighted\(\)"):
+        unweighted.transform(graph.x, adjacency=graph.adjacency)
+
+
+def test_a_pipeline_does_not_predict_without_the_edges():
+    graph = random_graph(9, n=20)
+    x, y = graph.x.toarray(), np.arange(20) % 2
+    pipeline = Pipeline([("gate", small()), ("probe", LogisticRegression())])
+    pipeline.fit(x, y, gate__adjacency=graph.adjacency)
+    with pytest.raises(InputError, match=r"fitted on a graph with edges.* give it a Graph in fit"):
+        pipeline.predict(x)
+    gate = pipeline.named_steps["gate"]
+    with pytest.raises(InputError, match="or pass adjacency="):
+        gate.transform(with_attributes().attributes)
+    # The remedies.
+    expected = pipeline.named_steps["probe"].predict(gate.embedding_)
+    again = Pipeline([("gate", small()), ("probe", LogisticRegression())]).fit(graph, y)
+    np.testing.assert_array_equal(again.predict(graph), expected)
+    assert gate.transform(x, adjacency=np.zeros((20, 20))).shape == (20, 4)
+    with config_context(enable_metadata_routing=True):
+        gate = small().set_fit_request(adjacency=True).set_transform_request(adjacency=True)
+        routed = Pipeline([("gate", gate), ("probe", LogisticRegression())])
+        routed.fit(x, y, adjacency=graph.adjacency)
+        np.testing.assert_array_equal(routed.predict(x, adjacency=graph.adjacency), expected)
 
 
 def test_a_graph_without_attributes_is_embedded():

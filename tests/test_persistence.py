@@ -1,6 +1,7 @@
 """Models in files: the same bytes come out, and a file that is no model is refused."""
 
 import json
+import math
 import os
 import tracemalloc
 from dataclasses import asdict
@@ -20,27 +21,18 @@ from test_attributes import VALUES
 
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError
 from graphgate.estimators.base import GraphKind
-from graphgate.estimators.persistence import SavedModel, load_model, save_model
+from graphgate.estimators.persistence import PARAMS, SavedModel, load_model, save_model
 from graphgate.io import files
 from graphgate.nn.autoencoder import Architecture, GATEModel
 
-TRAINING = {
-    "preset": "authors",
-    "feature_loss": None,
-    "feature_weight": 1.0,
-    "structure_weight": 0.5,
-    "epochs": 2,
-    "learning_rate": 0.01,
-    "random_state": 3,
-}
-
-
+SEED = {"epochs": 2, "learning_rate": 0.05, "random_state": 3}
+PARAMETERS = {name: value for name, value in GATE((3, 2), **SEED).get_params().items()
+              if name in PARAMS}  # fmt: skip
 FEATURES = GraphKind("features", directed=False, weighted=False, has_edges=True)
 
 
 def fitted(graph=None, dims=(3, 2), **settings) -> GATE:
-    settings = {"epochs": 2, "learning_rate": 0.05, "random_state": 3} | settings
-    return GATE(dims, **settings).fit(random_graph(1) if graph is None else graph)
+    return GATE(dims, **SEED | settings).fit(random_graph(1) if graph is None else graph)
 
 
 @pytest.fixture
@@ -97,12 +89,46 @@ def test_kinds_of_graphs_and_depths(path, dims, directed, weighted):
     assert same_bytes(loaded.transform(graph), gate.embedding_)
 
 
-def test_what_is_kept_besides_the_weights(path):
-    gate = fitted(preset="paper", structure_weight=7.0, feature_weight=0.25)
+def test_every_parameter_that_decides_the_result_is_kept(path):
+    """All but where it runs and what it shows; each with a value that is not the default."""
+    graph = random_graph(1, weighted=True)
+    changed = {
+        "dims": (4, 3),
+        "preset": "paper",
+        "activation": "tanh",
+        "tied_weights": False,
+        "shared_attention": False,
+        "attention": "uniform",
+        "feature_loss": "frobenius",
+        "feature_weight": 0.25,
+        "structure_weight": 7.0,
+        "epochs": 3,
+        "learning_rate": 0.02,
+        "clip_norm": math.inf,
+        "patience": 2,
+        "tolerance": 0.5,
+        "scale": False,
+        "random_state": 9,
+        "dtype": "float64",
+    }
+    kept = GATE().get_params().keys() - {"device", "checkpoint", "checkpoint_every", "progress"}
+    assert changed.keys() == kept == PARAMS.keys()
+    assert all(value != GATE().get_params()[name] for name, value in changed.items())
+    gate = GATE(**changed, progress=False).fit(graph)
+    gate.set_params(epochs=99)  # what was not used is not saved
     gate.save(path)
     loaded = GATE.load(path)
-    for name in ("dims", "preset", "structure_weight", "feature_weight", "epochs"):
-        assert getattr(loaded, name) == getattr(gate, name)
+    assert loaded.get_params() == GATE(**changed).get_params()
+    assert same_bytes(loaded.fit(graph).embedding_, gate.embedding_)
+    GATE(**changed | {"clip_norm": 2.5, "patience": None, "feature_loss": None}).fit(graph).save(
+        path
+    )
+    assert GATE.load(path).clip_norm == 2.5
+
+
+def test_what_a_loaded_model_holds(path):
+    fitted().save(path)
+    loaded = GATE.load(path)
     assert (loaded.seed_, loaded.random_state, loaded.n_features_in_) == (3, 3, 6)
     assert not hasattr(loaded, "embedding_")
     assert not hasattr(loaded, "history_")
@@ -226,14 +252,14 @@ def rewrite(path, tensors=None, drop=(), **fields):
 @pytest.fixture
 def good(path):
     """The file of a good model."""
-    save_model(path, SavedModel(a_model(), ("a", "b", "c", "d"), FEATURES, TRAINING))
+    save_model(path, SavedModel(a_model(), PARAMETERS, tuple("abcd"), FEATURES, None, {}))
     return path
 
 
 def test_the_unchanged_model_is_read(good):
     saved = load_model(good)
     assert saved.feature_names == ("a", "b", "c", "d")
-    assert saved.training == TRAINING
+    assert saved.params == PARAMETERS
     assert saved.model.architecture == Architecture(4, (3, 2))
 
 
@@ -253,8 +279,7 @@ def test_a_model_is_no_checkpoint(path):
 @pytest.mark.parametrize(
     "field",
     [
-        *("architecture", "dtype", "feature_names", "encoder", "fitted_on", "training"),
-        "versions",
+        *("params", "n_features", "feature_names", "encoder", "fitted_on", "notes", "versions"),
     ],
 )
 def test_a_header_without_a_field(good, field):
@@ -264,12 +289,12 @@ def test_a_header_without_a_field(good, field):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("architecture", []),
-        ("dtype", None),
+        ("params", []),
+        ("n_features", True),
+        ("n_features", 4.0),
         ("feature_names", "abcd"),
         ("encoder", []),
         ("fitted_on", None),
-        ("training", "fast"),
         ("versions", []),
     ],
 )
@@ -280,11 +305,6 @@ def test_a_header_with_a_field_of_another_type(good, field, value):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"n_features": True}, "'n_features' in its architecture has the wrong type"),
-        ({"n_features": 4.0}, "'n_features' in its architecture has the wrong type"),
-        ({"n_features": 0}, "it is for 0 features"),
-        ({"n_features": -4}, "it is for -4 features"),
-        ({"n_features": 5}, "feature names do not fit its 5 features"),
         ({"dims": []}, "dims must be integers"),
         ({"dims": [3, 0]}, "dims must be integers"),
         ({"dims": [3, -2]}, "dims must be integers"),
@@ -292,58 +312,49 @@ def test_a_header_with_a_field_of_another_type(good, field, value):
         ({"dims": [3, None]}, "dims must be integers"),
         ({"dims": ["3", "2"]}, "dims must be integers"),
         ({"dims": [[3], [2]]}, "dims must be integers"),
-        ({"dims": 3}, "'dims' in its architecture has the wrong type"),
+        ({"dims": 3}, "'dims' in its params has the wrong type"),
         ({"dims": [2, 3]}, "encoder_weight"),
         ({"dims": [3]}, "do not fit its header"),
         ({"dims": [3, 2, 2]}, "do not fit its header"),
         ({"activation": "rm -rf"}, "unknown activation"),
-        ({"activation": None}, "'activation' in its architecture has the wrong type"),
+        ({"activation": None}, "'activation' in its params has the wrong type"),
         ({"attention": "none"}, "unknown attention"),
         ({"attention": "uniform"}, "do not fit its header"),
-        ({"tied_weights": 1}, "'tied_weights' in its architecture has the wrong type"),
+        ({"tied_weights": 1}, "'tied_weights' in its params has the wrong type"),
         ({"tied_weights": False}, "do not fit its header"),
         ({"shared_attention": False}, "do not fit its header"),
-        ({"heads": 8}, "its architecture has an unknown field 'heads'"),
+        ({"heads": 8}, "its params has an unknown field 'heads'"),
+        ({"epochs": True}, "'epochs' in its params has the wrong type"),
+        ({"epochs": 2.5}, "'epochs' in its params has the wrong type"),
+        ({"random_state": None}, "'random_state' in its params has the wrong type"),
+        ({"feature_loss": 1}, "'feature_loss' in its params has the wrong type"),
+        ({"learning_rate": "0.1"}, "'learning_rate' in its params has the wrong type"),
+        ({"dtype": "float16"}, "unknown dtype 'float16'"),
+        ({"dtype": ""}, "unknown dtype ''"),
+        ({"dtype": "float64"}, "(4, 3) of torch.float32, not (4, 3) of torch.float64"),
     ],
     ids=str,
 )
-def test_another_architecture(good, changes, words):
-    architecture = header_of(good)["architecture"] | changes
-    assert words in refusal(rewrite(good, architecture=architecture))
+def test_other_params(good, changes, words):
+    assert words in refusal(rewrite(good, params=header_of(good)["params"] | changes))
+
+
+@pytest.mark.parametrize("f", [0, -4, 5])
+def test_another_number_of_features(good, f):
+    assert f"its feature names do not fit its {f} features" in refusal(rewrite(good, n_features=f))
 
 
 def test_a_layer_of_size_true(path):
     model = a_model(dims=(1,))
-    save_model(path, SavedModel(model, None, FEATURES, TRAINING))
-    refusal(rewrite(path, architecture=header_of(path)["architecture"] | {"dims": [True]}))
+    save_model(path, SavedModel(model, PARAMETERS | {"dims": 1}, None, FEATURES, None, {}))
+    refusal(rewrite(path, params=header_of(path)["params"] | {"dims": [True]}))
 
 
-def test_an_architecture_without_a_field(good):
-    fields = header_of(good)["architecture"]
-    for field in fields:
-        rest = {k: v for k, v in fields.items() if k != field}
-        assert f"its architecture lacks {field!r}" in refusal(rewrite(good, architecture=rest))
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"epochs": True}, "'epochs' in its training has the wrong type"),
-        ({"epochs": 2.5}, "'epochs' in its training has the wrong type"),
-        ({"random_state": None}, "'random_state' in its training has the wrong type"),
-        ({"feature_loss": 1}, "'feature_loss' in its training has the wrong type"),
-        ({"learning_rate": "0.1"}, "'learning_rate' in its training has the wrong type"),
-        ({"momentum": 0.9}, "its training has an unknown field 'momentum'"),
-    ],
-    ids=str,
-)
-def test_other_training(good, changes, words):
-    assert words in refusal(rewrite(good, training=TRAINING | changes))
-
-
-@pytest.mark.parametrize("dtype", ["float16", "int64", "float", ""])
-def test_an_unknown_dtype(good, dtype):
-    assert "unknown dtype" in refusal(rewrite(good, dtype=dtype))
+def test_params_without_a_field(good):
+    params = header_of(good)["params"]
+    for field in params:
+        rest = {k: v for k, v in params.items() if k != field}
+        assert f"its params lacks {field!r}" in refusal(rewrite(good, params=rest))
 
 
 @pytest.mark.parametrize("names", [[], ["a", "b", "c"], ["a", "b", "c", 4], ["a", "b", "c", None]])
@@ -370,8 +381,8 @@ def test_an_encoder_that_does_not_fit(good):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"content": "words"}, "it has no encoder for 'words'"),
-        ({"content": "edges"}, "it has no encoder for 'edges'"),
+        ({"content": "words"}, "its encoder does not fit the content 'words'"),
+        ({"content": "edges"}, "its encoder does not fit the content 'edges'"),
         ({"directed": 0}, "'directed' in its fitted_on has the wrong type"),
         ({"has_edges": None}, "'has_edges' in its fitted_on has the wrong type"),
         ({"kind": "new"}, "its fitted_on has an unknown field 'kind'"),
@@ -404,27 +415,23 @@ def test_another_tensor(good, name, tensor, words):
     assert words in refusal(rewrite(good, {name: tensor}))
 
 
-def test_a_header_of_another_dtype_than_its_tensors(good):
-    assert "(4, 3) of torch.float32, not (4, 3) of torch.float64" in refusal(
-        rewrite(good, dtype="float64")
-    )
-
-
 HUGE = [[10**9, 10**9], [2**62], [10**400], [3] + [10**6] * 50]
 
 
 @pytest.mark.parametrize("dims", HUGE, ids=lambda dims: f"{len(dims)} layers")
 def test_absurd_sizes_are_refused(good, dims):
-    refusal(rewrite(good, architecture=header_of(good)["architecture"] | {"dims": dims}))
+    refusal(rewrite(good, params=header_of(good)["params"] | {"dims": dims}))
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"dims": [2_000_000, 2]}, {"dims": [1] * 10_000}, {"n_features": 2_000_000}],
-    ids=lambda changes: next(iter(changes)),
+    [([2_000_000, 2], 4), ([1] * 10_000, 4), ([3, 2], 2_000_000)],
+    ids=["wide", "deep", "features"],
 )
 def test_sizes_that_do_not_fit_the_file_cost_nothing(good, changes):
-    file = rewrite(good, architecture=header_of(good)["architecture"] | changes, feature_names=None)
+    dims, f = changes
+    params = header_of(good)["params"] | {"dims": dims}
+    file = rewrite(good, params=params, n_features=f, feature_names=None)
     tracemalloc.start()
     try:
         refusal(file)
@@ -447,7 +454,7 @@ def test_truncated_at_many_lengths(path):
 def test_altered_bytes_are_refused_or_harmless(tmp_path_factory, data):
     """Any byte may be another: then it is an InputError, or still a model (of other numbers)."""
     path = tmp_path_factory.mktemp("altered", numbered=True) / "model.safetensors"
-    save_model(path, SavedModel(a_model(), None, FEATURES, TRAINING))
+    save_model(path, SavedModel(a_model(), PARAMETERS, None, FEATURES, None, {}))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

@@ -93,7 +93,7 @@ def estimate(
         available,
         room is None or training <= room,
         fitting_dims(counts, gate, room),
-        arguments.whole("epochs", gate.epochs),
+        arguments.integer("epochs", gate.epochs),
         measured_time(counts, gate, graph) if measurable else None,
     )
 

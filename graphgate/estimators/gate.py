@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
-from graphgate.estimators.persistence import SavedModel, load_model, save_model
+from graphgate.estimators.persistence import PARAMS, SavedModel, load_model, save_model
 from graphgate.estimators.presets import find_preset
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
@@ -196,15 +196,7 @@ class GATE(GraphEmbedder):
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
-        self._training = {
-            "preset": self.preset,
-            "feature_loss": loss.feature_form,
-            "feature_weight": loss.feature_weight,
-            "structure_weight": loss.structure_weight,
-            "epochs": schedule.epochs,
-            "learning_rate": schedule.learning_rate,
-            "random_state": seed,
-        }
+        self._params = {name: getattr(self, name) for name in PARAMS} | {"random_state": seed}
         encoded = self._encode(graph)
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention
         return self
@@ -242,8 +234,8 @@ class GATE(GraphEmbedder):
             n_features,
             arguments.layer_sizes(self.dims),
             self.activation,
-            bool(self.tied_weights),
-            bool(self.shared_attention),
+            arguments.boolean("tied_weights", self.tied_weights),
+            arguments.boolean("shared_attention", self.shared_attention),
             self.attention,
         )
         loss = Loss(
@@ -253,10 +245,12 @@ class GATE(GraphEmbedder):
         )
         clip_norm = form.clip_norm if self.clip_norm is None else self.clip_norm
         schedule = Schedule(
-            epochs=arguments.whole("epochs", self.epochs),
+            epochs=arguments.integer("epochs", self.epochs),
             learning_rate=arguments.number("learning_rate", self.learning_rate),
             clip_norm=arguments.number("clip_norm", clip_norm),
-            patience=None if self.patience is None else arguments.whole("patience", self.patience),
+            patience=None
+            if self.patience is None
+            else arguments.integer("patience", self.patience),
             tolerance=arguments.number("tolerance", self.tolerance),
         )
         return architecture, loss, schedule
@@ -283,7 +277,7 @@ class GATE(GraphEmbedder):
     ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        every = arguments.whole("checkpoint_every", self.checkpoint_every)
+        every = arguments.integer("checkpoint_every", self.checkpoint_every)
         if self.random_state is None:
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
         # Everything that decides the course of a run; the number of epochs only decides its end.
@@ -298,35 +292,25 @@ class GATE(GraphEmbedder):
         """Write the fitted model to a file (safetensors with a JSON header)."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        save_model(
-            path,
-            SavedModel(
-                self.model_,
-                feature_names=None if names is None else tuple(map(str, names)),
-                fitted_on=self.fitted_on_,
-                training=self._training,
-                encoder=self.encoder_,
-                notes=self.notes_,
-            ),
-        )
+        names = None if names is None else tuple(map(str, names))
+        parts = (self.model_, self._params, names, self.fitted_on_, self.encoder_, self.notes_)
+        save_model(path, SavedModel(*parts))
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
         """The model in a file, ready for `transform`; its results are bit-identical.
 
-        A loaded model has no `embedding_`, `attention_` or `history_`: it holds no graph.
+        Every parameter that decides the result is that of the saved model, the random seed
+        included; `device` is yours. A loaded model has no `embedding_`, `attention_` or
+        `history_`: it holds no graph.
         """
         saved = load_model(path)
-        fields = asdict(saved.model.architecture)
-        n_features = fields.pop("n_features")
-        gate = cls(**fields, **saved.training, device=device, dtype=saved.dtype)
+        gate = cls(**saved.params, device=device)
         gate.model_ = saved.model.to(arguments.device(device))
-        gate._encoder = _encoder(gate.model_)
-        gate._training = saved.training
-        gate.notes_ = saved.notes
-        gate.seed_ = saved.training["random_state"]
-        gate.fitted_on_, gate.n_features_in_ = saved.fitted_on, n_features
-        gate.encoder_ = saved.encoder
+        gate._encoder, gate._params = _encoder(gate.model_), saved.params
+        gate.notes_, gate.seed_ = saved.notes, saved.params["random_state"]
+        gate.fitted_on_, gate.encoder_ = saved.fitted_on, saved.encoder
+        gate.n_features_in_ = saved.model.architecture.n_features
         if saved.feature_names is not None:
             gate.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         return gate

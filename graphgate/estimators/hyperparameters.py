@@ -1,28 +1,44 @@
-"""Plain arguments of estimators, checked: numbers, sizes, seeds, devices, precisions."""
+"""Checks of hyperparameters: numbers, sizes, seeds, devices, precisions; and their JSON form."""
 
 from __future__ import annotations
 
+import math
 import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils import check_scalar
 
 from graphgate.errors import InputError
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+_INFINITY = "infinity"  # for which JSON has no number
 
 
 def number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value:
-        raise InputError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    return float(_scalar(name, value, numbers.Real))
 
 
-def whole(name: str, value: Any, *, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
+def integer(name: str, value: Any, *, minimum: int = 1) -> int:
+    return int(_scalar(name, value, numbers.Integral, min_val=minimum))
+
+
+def boolean(name: str, value: Any) -> bool:
+    return bool(_scalar(name, value, (bool, np.bool_)))
+
+
+def _scalar(name: str, value: Any, kind: Any, **bounds: Any) -> Any:
+    """`check_scalar`, which takes True for 1 and has nothing against NaN."""
+    try:
+        if isinstance(value, (bool, np.bool_)) and kind in (numbers.Real, numbers.Integral):
+            raise TypeError(f"{name} must be a number, got {value}.")
+        if value != value:
+            raise ValueError(f"{name} must not be NaN.")
+        return check_scalar(value, name, kind, **bounds)
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error).rstrip(".")) from None
 
 
 def layer_sizes(value: Any) -> tuple[int, ...]:
@@ -30,7 +46,7 @@ def layer_sizes(value: Any) -> tuple[int, ...]:
         value = (value,)
     if isinstance(value, str) or not hasattr(value, "__iter__") or not (sizes := tuple(value)):
         raise InputError(f"dims must be the size of each layer, such as (512, 512), got {value!r}")
-    return tuple(whole("each of dims", size) for size in sizes)
+    return tuple(integer("each of dims", size) for size in sizes)
 
 
 def seed(random_state: Any) -> int:
@@ -41,7 +57,7 @@ def seed(random_state: Any) -> int:
         return int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
-    return whole("random_state", random_state, least=0)
+    return integer("random_state", random_state, minimum=0)
 
 
 def dtype(name: Any) -> torch.dtype:
@@ -52,7 +68,7 @@ def dtype(name: Any) -> torch.dtype:
 
 
 def device(name: Any) -> torch.device:
-    """A device that is there and has the sparse products that GATE needs."""
+    """A device that exists and has the sparse products that GATE needs."""
     try:
         found = torch.device(name)
         eye = torch.eye(2, device=found)
@@ -65,3 +81,17 @@ def device(name: Any) -> torch.device:
             f"the device {str(name)!r} cannot be used: {reason}; use device='cpu'"
         ) from None
     return found
+
+
+def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a fitted GATE as plain JSON."""
+    dtype = str(params["dtype"]).removeprefix("torch.")
+    given = {**params, "dims": list(layer_sizes(params["dims"])), "dtype": dtype}
+    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
+    return {name: _INFINITY if value == math.inf else value for name, value in plain.items()}
+
+
+def from_json(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that `to_json` wrote."""
+    found = {name: math.inf if value == _INFINITY else value for name, value in params.items()}
+    return found | {"dims": tuple(params["dims"])}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from graphgate.errors import InputError
 from graphgate.estimators.base import Content, GraphKind
-from graphgate.estimators.hyperparameters import DTYPES
+from graphgate.estimators.hyperparameters import DTYPES, from_json, to_json
 from graphgate.io.provenance import versions
 from graphgate.io.schema import Schema, check_fields
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
@@ -16,32 +16,38 @@ from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
 _HEADER: Schema = {
-    "architecture": dict,
-    "dtype": str,
+    "params": dict,
+    "n_features": int,
     "feature_names": (list, type(None)),
     "encoder": (dict, type(None)),
     "fitted_on": dict,
-    "training": dict,
     "notes": dict,
     "versions": dict,
 }
 _FITTED_ON: Schema = {"content": str, "directed": bool, "weighted": bool, "has_edges": bool}
 _ARCHITECTURE: Schema = {
-    "n_features": int,
     "dims": list,
     "activation": str,
     "tied_weights": bool,
     "shared_attention": bool,
     "attention": str,
 }
-TRAINING_FIELDS: Schema = {
+_NUMBER = (float, int)
+# Every parameter of GATE that decides the result.
+PARAMS: Schema = {
+    **_ARCHITECTURE,
     "preset": str,
     "feature_loss": (str, type(None)),
-    "feature_weight": (float, int),
-    "structure_weight": (float, int),
+    "feature_weight": _NUMBER,
+    "structure_weight": _NUMBER,
     "epochs": int,
-    "learning_rate": (float, int),
+    "learning_rate": _NUMBER,
+    "clip_norm": (*_NUMBER, str, type(None)),
+    "patience": (int, type(None)),
+    "tolerance": _NUMBER,
+    "scale": bool,
     "random_state": int,
+    "dtype": str,
 }
 
 
@@ -49,33 +55,28 @@ TRAINING_FIELDS: Schema = {
 class SavedModel:
     """A network and what is needed to use it again.
 
+    params : `PARAMS`, the parameters of GATE with the random seed that was used.
     feature_names : of the graph it was fitted on, if that had them.
     fitted_on : the kind of that graph.
-    training : how it was trained, `TRAINING_FIELDS`; for the record, `transform` needs none of it.
     encoder : of that graph's attributes, if it had any.
     notes : anything else to save with it, as plain JSON.
     """
 
     model: GATEModel
+    params: dict[str, Any]
     feature_names: tuple[str, ...] | None
     fitted_on: GraphKind
-    training: dict[str, Any]
-    encoder: AttributeEncoder | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def dtype(self) -> str:
-        return str(self.model.encoder_weight[0].dtype).removeprefix("torch.")
+    encoder: AttributeEncoder | None
+    notes: dict[str, Any]
 
 
 def save_model(path: Path | str, saved: SavedModel) -> None:
     header = {
-        "architecture": asdict(saved.model.architecture),
-        "dtype": saved.dtype,
+        "params": to_json(saved.params),
+        "n_features": saved.model.architecture.n_features,
         "feature_names": None if saved.feature_names is None else list(saved.feature_names),
         "encoder": None if saved.encoder is None else saved.encoder.to_dict(),
         "fitted_on": asdict(saved.fitted_on),
-        "training": saved.training,
         "notes": saved.notes,
         "versions": versions(),
     }
@@ -86,47 +87,29 @@ def load_model(path: Path | str) -> SavedModel:
     """Read a model; anything that is not exactly one is an `InputError`."""
     header, tensors = read_tensors(path, "model", _HEADER)
     what = f"{path} is not a graphgate model file"
-    check_fields(header["architecture"], _ARCHITECTURE, what, "architecture")
-    check_fields(header["training"], TRAINING_FIELDS, what, "training")
-    if header["dtype"] not in DTYPES:
-        raise InputError(f"{what}: unknown dtype {header['dtype']!r}")
-    fields = header["architecture"]
+    check_fields(header["params"], PARAMS, what, "params")
+    check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
+    params, f, names = from_json(header["params"]), header["n_features"], header["feature_names"]
+    if params["dtype"] not in DTYPES:
+        raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
     try:
-        architecture = Architecture(**fields | {"dims": tuple(fields["dims"])})
+        architecture = Architecture(f, **{name: params[name] for name in _ARCHITECTURE})
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    if architecture.n_features < 1:
-        raise InputError(f"{what}: it is for {architecture.n_features} features")
-    names = header["feature_names"]
-    if names is not None and (
-        len(names) != architecture.n_features or not all(isinstance(name, str) for name in names)
-    ):
-        raise InputError(
-            f"{what}: its feature names do not fit its {architecture.n_features} features"
-        )
-    content = header["encoder"]
-    encoder = None if content is None else AttributeEncoder.from_dict(content, what)
+    if f < 1 or (names is not None and [type(name) for name in names] != [str] * f):
+        raise InputError(f"{what}: its feature names do not fit its {f} features")
+    body = header["encoder"]
+    encoder = None if body is None else AttributeEncoder.from_dict(body, what)
     if encoder is not None and encoder.get_feature_names_out().tolist() != names:
         raise InputError(f"{what}: its feature names are not those of its encoder")
-    check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
-    fitted_on = GraphKind(**header["fitted_on"])
-    if fitted_on.content not in get_args(Content) or (fitted_on.content == "features") == bool(
-        encoder
-    ):
-        raise InputError(
-            f"{what}: it has {'an' if encoder else 'no'} encoder for {fitted_on.content!r}"
-        )
-    dtype = DTYPES[header["dtype"]]
+    kind = GraphKind(**header["fitted_on"])
+    if kind.content not in get_args(Content) or (encoder is None) != (kind.content == "features"):
+        raise InputError(f"{what}: its encoder does not fit the content {kind.content!r}")
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
+    dtype = DTYPES[params["dtype"]]
     check_tensors(tensors, {name: (shape, dtype) for name, shape in shapes.items()}, what)
     model = GATEModel(architecture, dtype=dtype)
     model.load_state_dict(tensors)
-    return SavedModel(
-        model,
-        None if names is None else tuple(names),
-        fitted_on,
-        header["training"],
-        encoder,
-        header["notes"],
-    )
+    names = None if names is None else tuple(names)
+    return SavedModel(model, params, names, kind, encoder, header["notes"])

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError, listing
-from graphgate.graph.validation import plain
+from graphgate.graph.validation import plain, sorted_values
 
 Kind: TypeAlias = Literal["number", "boolean", "category", "words"]
 KINDS: tuple[Kind, ...] = ("number", "boolean", "category", "words")
@@ -221,15 +221,6 @@ def words_column(
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return Column("words", matrix, tuple(words[at] for at in order))
-
-
-def sorted_values(values: Sequence[Any]) -> list[int]:
-    """Positions of values in their order; by type and spelling if they cannot be compared."""
-    places = range(len(values))
-    try:
-        return sorted(places, key=lambda at: values[at])
-    except TypeError:
-        return sorted(places, key=lambda at: (type(values[at]).__name__, repr(values[at])))
 
 
 # --- values of any kind --------------------------------------------------------------------------

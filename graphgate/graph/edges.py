@@ -13,34 +13,35 @@ from graphgate.graph.validation import (
     Positions,
     array_of_numbers,
     check_sparse,
+    errors_about,
     listed,
     node_rows,
     plain,
 )
 
 
-def rows_of_edges(edges: Any, ids: np.ndarray, *, by_id: bool) -> np.ndarray:
-    """(E, 2) row numbers of E pairs (source, target) of ids, or of row numbers."""
+@errors_about("edges")
+def edge_pairs(edges: Any, ids: np.ndarray | None) -> np.ndarray:
+    """(E, 2) row numbers of pairs (source, target) of ids; without ids, the pairs as they are."""
     if not isinstance(edges, np.ndarray):
         pairs = listed(edges, "edges")
         if any(not _is_pair(pair) for pair in pairs):
             raise InputError("edges must be pairs (source, target); weights go into `weights`")
-        if by_id or not pairs:
+        if ids is not None:
             return node_rows([end for pair in pairs for end in pair], Positions(ids)).reshape(-1, 2)
         try:
-            edges = np.array(pairs)
+            edges = np.array(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
         except (ValueError, OverflowError) as error:
             raise InputError(f"edges must be pairs of row numbers: {error}") from None
     if edges.ndim != 2 or edges.shape[1] != 2:
         hint = "; transpose it" if edges.ndim == 2 and edges.shape[0] == 2 else ""
         raise InputError(f"edges must have shape (E, 2), got {edges.shape}{hint}")
-    if by_id or not edges.size:
-        return node_rows(edges.ravel(), Positions(ids)).reshape(-1, 2)
-    return row_pairs(edges.T, len(ids))
+    return edges if ids is None else node_rows(edges.ravel(), Positions(ids)).reshape(-1, 2)
 
 
-def row_pairs(edge_index: Any, n: int) -> np.ndarray:
-    """(E, 2) row numbers of a (2, E) edge index, all of them within the N nodes."""
+@errors_about("edges")
+def row_pairs(edge_index: Any, n: int | None) -> np.ndarray:
+    """(E, 2) row numbers of a (2, E) edge index, all of them within the N nodes, if known."""
     try:
         index = np.asarray(edge_index)
     except ValueError as error:
@@ -49,13 +50,17 @@ def row_pairs(edge_index: Any, n: int) -> np.ndarray:
         hint = "; transpose it" if index.ndim == 2 and index.shape[1] == 2 else ""
         raise InputError(f"edge_index must have shape (2, E), got {index.shape}{hint}")
     if index.dtype.kind not in "iu" and index.size:
-        raise InputError(f"edges between rows must be integers, got dtype {index.dtype}")
+        raise InputError(
+            f"row numbers must be integers, got dtype {index.dtype}; pass the ids of all nodes as "
+            "ids= to name nodes by id"
+        )
+    n = int(index.max(initial=-1)) + 1 if n is None else n
     outside = (index < 0) | (index >= n)
     if outside.any():
         at = int(np.argwhere(outside.T)[0, 0])
         raise InputError(
             f"edge {at} is {tuple(index[:, at].tolist())}, out of range for {n:,} nodes "
-            f"(rows 0 to {n - 1}); name nodes by id with `ids` or fix the edge"
+            f"(rows 0 to {n - 1}); fix the edge, or name nodes by id with ids="
         )
     return index.T.astype(np.int64, copy=False)
 
@@ -65,6 +70,7 @@ def _is_pair(pair: Any) -> bool:
     return sequence and len(pair) == 2
 
 
+@errors_about("edges")
 def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray | None:
     """(E,) finite weights ≥ 0 (a zero is no edge); None stays None."""
     if weights is None:
@@ -83,14 +89,18 @@ def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray | None:
     return values
 
 
-def adjacency_entries(adjacency: Any, n: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Pairs and weights of an adjacency matrix; weights are None where every value is 1."""
+@errors_about("edges")
+def adjacency_entries(adjacency: Any, n: int | None) -> tuple[int, np.ndarray, np.ndarray | None]:
+    """N, pairs and weights of an adjacency matrix; weights are None where every value is 1."""
     if adjacency is None:
-        return np.empty((0, 2), dtype=np.int64), None
+        if n is None:
+            raise InputError("give features, attributes, or a square adjacency")
+        return n, np.empty((0, 2), dtype=np.int64), None
     if sp.issparse(adjacency):
         check_sparse(adjacency, "the entries of the adjacency")
     else:
         adjacency = array_of_numbers(adjacency, "the entries of the adjacency")
+    n = int((*adjacency.shape, 0)[0]) if n is None else n
     if adjacency.shape != (n, n):
         raise InputError(
             f"the adjacency has shape {adjacency.shape}, but there are {n:,} nodes; "
@@ -103,9 +113,10 @@ def adjacency_entries(adjacency: Any, n: int) -> tuple[np.ndarray, np.ndarray | 
     assert weights is not None
     stored = weights != 0
     pairs, weights = pairs[stored], weights[stored]
-    return pairs, None if (weights == 1).all() else weights
+    return n, pairs, None if (weights == 1).all() else weights
 
 
+@errors_about("edges")
 def merged_adjacency(
     edges: np.ndarray, weights: np.ndarray | None, ids: np.ndarray, *, directed: bool
 ) -> sp.csr_array:

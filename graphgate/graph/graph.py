@@ -10,6 +10,7 @@ import hashlib
 import numbers
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -22,15 +23,16 @@ from graphgate.graph import validation
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.edges import (
     adjacency_entries,
+    edge_pairs,
     edge_weights,
     merged_adjacency,
     row_pairs,
-    rows_of_edges,
 )
 from graphgate.graph.ordering import locality_order
 from graphgate.graph.validation import Features, errors_about
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Graph:
     """An immutable graph of N nodes with features, with attributes, or with edges only.
 
@@ -98,10 +100,8 @@ class Graph:
         feature_names: Iterable[str] | None = None,
     ) -> None:
         content = _content(x, attributes)
-        n = _nodes_of_adjacency(adjacency) if content is None else _n_rows(content)
-        with errors_about("edges"):
-            edges, weights = adjacency_entries(adjacency, n)
-        known = _node_ids(ids, n)
+        n, edges, weights = adjacency_entries(adjacency, _n_rows(content))
+        known = validation.node_ids(ids, n)
         self._fill(content, known, edges, weights, labels, splits, directed, feature_names)
 
     @classmethod
@@ -125,15 +125,18 @@ class Graph:
         >>> Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]).n_edges
         1
         """
-        content = _content(x, attributes)
-        n, ids = _count_nodes(content, ids, edges)
-        known = _node_ids(ids, n)
-        with errors_about("edges"):
-            pairs = rows_of_edges(edges, known, by_id=ids is not None)
-            checked = edge_weights(weights, len(pairs))
-        graph = cls.__new__(cls)
-        graph._fill(content, known, pairs, checked, labels, splits, directed, feature_names)
-        return graph
+        known = None if ids is None else validation.node_ids(ids)
+        return cls.from_edge_index(
+            x,
+            edge_pairs(edges, known).T,
+            weights,
+            attributes=attributes,
+            ids=known,
+            labels=labels,
+            splits=splits,
+            directed=directed,
+            feature_names=feature_names,
+        )
 
     @classmethod
     def from_edge_index(
@@ -159,13 +162,17 @@ class Graph:
         Graph(4 nodes, 2 undirected edges, no features)
         """
         content = _content(x, attributes)
-        n, ids = _count_nodes(content, ids, edge_index, num_nodes)
-        known = _node_ids(ids, n)
-        with errors_about("edges"):
-            pairs = row_pairs(edge_index, n)
-            checked = edge_weights(edge_weight, len(pairs))
+        known = None if ids is None else validation.node_ids(ids)
+        n = _n_rows(known if content is None else content) or num_nodes
+        if num_nodes is not None and (
+            not isinstance(num_nodes, numbers.Integral) or num_nodes != n
+        ):
+            raise InputError(f"num_nodes must be the number of nodes, {n}, got {num_nodes!r}")
+        pairs = row_pairs(edge_index, n)
+        known = validation.node_ids(known, int(pairs.max(initial=-1)) + 1 if n is None else n)
+        weights = edge_weights(edge_weight, len(pairs))
         graph = cls.__new__(cls)
-        graph._fill(content, known, pairs, checked, labels, splits, directed, feature_names)
+        graph._fill(content, known, pairs, weights, labels, splits, directed, feature_names)
         return graph
 
     def _fill(
@@ -179,43 +186,38 @@ class Graph:
         directed: bool,
         feature_names: Iterable[str] | None,
     ) -> None:
-        with errors_about("edges"):
-            adjacency = merged_adjacency(edges, weights, ids, directed=directed)
-        x = None if isinstance(content, Attributes) else content
-        with errors_about("nodes"):
-            codes, classes = validation.label_codes(labels, len(ids))
-            if feature_names is not None and x is None:
-                raise InputError("feature_names are the names of the columns of x; leave them out")
-            self._set(
-                x=x,
-                attributes=content if isinstance(content, Attributes) else None,
-                adjacency=adjacency,
-                ids=ids,
-                labels=codes,
-                classes=classes,
-                splits=validation.split_masks(splits, ids),
-                feature_names=None if x is None else _names(feature_names, x),
-                directed=bool(directed),
-                weighted=weights is not None,
-            )
+        if feature_names is not None and (content is None or isinstance(content, Attributes)):
+            raise InputError("feature_names are names of columns of x; leave them out")
+        if len(ids) == 0:
+            raise InputError("the graph is empty: it has no nodes", about="nodes")
+        table = content if isinstance(content, Attributes) else None
+        x: Any = None if table is not None else content
+        codes, classes = validation.label_codes(labels, len(ids))
+        self._set(
+            x=x,
+            attributes=table,
+            adjacency=merged_adjacency(edges, weights, ids, directed=directed),
+            ids=ids,
+            labels=codes,
+            classes=classes,
+            splits=validation.split_masks(splits, ids),
+            feature_names=None
+            if x is None
+            else validation.feature_names(feature_names, x.shape[1]),
+            directed=bool(directed),
+            weighted=weights is not None,
+        )
 
-    def _set(self, **fields: Any) -> None:
+    def _set(self, **values: Any) -> None:
         """The only place where fields are written; their arrays become read-only."""
-        for value in fields.values():
-            for array in _arrays(value):
-                array.flags.writeable = False
-        fields["splits"] = MappingProxyType(dict(fields["splits"]))
-        self.__dict__.update(fields)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a Graph is immutable, so {name!r} cannot be set; make a new one")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Graph is immutable, so {name!r} cannot be deleted")
+        for array in (array for value in values.values() for array in _arrays(value)):
+            array.flags.writeable = False
+        values["splits"] = MappingProxyType(dict(values["splits"]))
+        self.__dict__.update(values)
 
     def _fields(self) -> dict[str, Any]:
         """What the graph consists of, without cached properties."""
-        return {name: self.__dict__[name] for name in Graph.__annotations__}
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
 
     def __getstate__(self) -> dict[str, Any]:
         return self._fields() | {"splits": dict(self.splits)}  # a proxy cannot be pickled
@@ -283,14 +285,10 @@ class Graph:
         """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
         if not isinstance(hops, numbers.Integral) or hops < 0:
             raise InputError(f"hops must be an integer ≥ 0, got {hops!r}")
-        reached = np.zeros(self.n_nodes, dtype=bool)
-        frontier = np.unique(self.rows(nodes))
-        reached[frontier] = True
+        reached = np.unique(self.rows(nodes))
         for _ in range(hops):
-            found = np.unique(self.attended[frontier].indices)
-            frontier = found[~reached[found]]
-            reached[frontier] = True
-        return self._take(np.flatnonzero(reached))
+            reached = np.union1d(reached, self.attended[reached].indices)
+        return self._take(reached)
 
     def reverse(self) -> Graph:
         """The same graph with every directed edge reversed."""
@@ -353,25 +351,15 @@ class Graph:
         >>> Graph(adjacency=np.ones((2, 2))).with_x([[1.0], [2.0]])
         Graph(2 nodes, 1 undirected edge, 1 dense feature)
         """
-        with errors_about("nodes"):
-            features = validation.features(x, copy=copy)
-            if features.shape[0] != self.n_nodes:
-                raise InputError(
-                    f"features have {features.shape[0]:,} rows for {self.n_nodes:,} nodes; "
-                    "give one row per node"
-                )
-            names = _names(feature_names, features)
-        return self._with(x=features, attributes=None, feature_names=names)
-
-    def with_attributes(self, attributes: Attributes) -> Graph:
-        """The same graph with these attributes in place of what describes its nodes."""
-        if len(attributes) != self.n_nodes:
+        features = validation.features(x, copy=copy)
+        if features.shape[0] != self.n_nodes:
             raise InputError(
-                f"attributes have {len(attributes):,} rows for {self.n_nodes:,} nodes; "
+                f"features have {features.shape[0]:,} rows for {self.n_nodes:,} nodes; "
                 "give one row per node",
                 about="nodes",
             )
-        return self._with(x=None, attributes=attributes, feature_names=None)
+        names = validation.feature_names(feature_names, features.shape[1])
+        return self._with(x=features, attributes=None, feature_names=names)
 
     def with_features(self, names: Sequence[str]) -> Graph:
         """The same graph with the features of these names, in this order."""
@@ -440,79 +428,32 @@ class Graph:
         ]
         if self.attributes is not None:
             parts.append(_count(len(self.attributes.names), "attribute"))
-        elif self.x is None:
-            parts.append("no features")
         else:
             kind = "sparse" if sp.issparse(self.x) else "dense"
-            parts.append(_count(self.n_features, f"{kind} feature"))
+            named = _count(self.n_features, f"{kind} feature")
+            parts.append("no features" if self.x is None else named)
         if self.labels is not None:
             parts.append(_count(len(self.classes), "class", "classes"))
         parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
         return f"Graph({', '.join(parts)})"
 
 
+@errors_about("nodes")
 def _content(x: Any, attributes: Any) -> Features | Attributes | None:
     """What describes the nodes: features, attributes, or nothing."""
-    with errors_about("nodes"):
-        if isinstance(x, Attributes):
-            raise InputError("x is a table of attributes; pass it as attributes=")
-        if attributes is None:
-            return None if x is None else validation.features(x)
-        if x is not None:
-            raise InputError("pass either x or attributes, not both")
-        if not isinstance(attributes, Attributes):
-            attributes = Attributes.from_columns(attributes)
-        if len(attributes) == 0:
-            raise InputError("the graph is empty: its attributes have 0 rows")
-        return attributes
+    if isinstance(x, Attributes):
+        raise InputError("x is a table of attributes; pass it as attributes=")
+    if attributes is None:
+        return None if x is None else validation.features(x)
+    if x is not None:
+        raise InputError("pass either x or attributes, not both")
+    return attributes if isinstance(attributes, Attributes) else Attributes.from_columns(attributes)
 
 
-def _n_rows(content: Features | Attributes) -> int:
-    return len(content) if isinstance(content, Attributes) else int(content.shape[0])
-
-
-def _node_ids(ids: Any, n: int) -> np.ndarray:
-    with errors_about("nodes"):
-        return validation.node_ids(ids, n)
-
-
-def _names(names: Iterable[str] | None, x: Features) -> tuple[str, ...] | None:
-    return validation.feature_names(names, x.shape[1])
-
-
-def _nodes_of_adjacency(adjacency: Any) -> int:
-    try:
-        n = int(np.shape(adjacency)[0])
-    except (ValueError, IndexError):
-        raise InputError("give features, attributes, or a square adjacency") from None
-    if n == 0:
-        raise InputError("the graph is empty: its adjacency has 0 rows")
-    return n
-
-
-def _count_nodes(
-    content: Features | Attributes | None, ids: Any, edges: Any, num_nodes: int | None = None
-) -> tuple[int, Any]:
-    """N, by what describes the nodes, ids, or the largest row number; and the ids as a sequence."""
-    if ids is not None and not isinstance(ids, np.ndarray):
-        with errors_about("nodes"):
-            ids = validation.listed(ids, "node ids")
-    if content is not None:
-        n = _n_rows(content)
-    elif ids is not None:
-        n = len(ids)
-    elif num_nodes is not None:
-        n = num_nodes
-    else:
-        try:
-            n = int(np.max(np.asarray(edges), initial=-1)) + 1
-        except (TypeError, ValueError):
-            raise InputError("edges between named nodes need the ids of all nodes: ids=") from None
-    if num_nodes is not None and (not isinstance(num_nodes, numbers.Integral) or num_nodes != n):
-        raise InputError(f"num_nodes is {num_nodes!r}, but the graph has {n:,} nodes")
-    if n <= 0:
-        raise InputError("the graph is empty: it has neither features nor nodes")
-    return int(n), ids
+def _n_rows(content: Features | Attributes | None) -> int | None:
+    if content is None or isinstance(content, Attributes):
+        return None if content is None else len(content)
+    return int(content.shape[0])
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:
@@ -521,10 +462,7 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 
 def _arrays(value: Any) -> list[np.ndarray]:
     """The NumPy arrays that hold a field's data."""
-    if isinstance(value, np.ndarray):
-        return [value]
     if sp.issparse(value):
         return [value.data, value.indices, value.indptr]
-    if isinstance(value, Mapping):
-        return [array for item in value.values() for array in _arrays(item)]
-    return []
+    parts = value.values() if isinstance(value, Mapping) else [value]
+    return [part for part in parts if isinstance(part, np.ndarray)]

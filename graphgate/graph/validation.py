@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -69,6 +69,7 @@ def check_sparse(matrix: Any, what: str) -> None:
         raise InputError(f"{what} are a damaged sparse array: {error}") from None
 
 
+@errors_about("nodes")
 def features(x: Any, *, copy: bool = True) -> Features:
     """(N, F) of float32 or float64; sparse stays sparse, without stored zeros."""
     if not sp.issparse(x):
@@ -88,10 +89,7 @@ def features(x: Any, *, copy: bool = True) -> Features:
         else:
             as_array = np.array if copy else np.asarray
             checked = as_array(x, dtype=kind, order="C")
-    n, f = checked.shape
-    if n == 0:
-        raise InputError(f"the graph is empty: features have 0 rows (shape {checked.shape})")
-    if f == 0:
+    if checked.shape[1] == 0:
         raise InputError(f"nodes have no features: 0 feature(s) (shape={checked.shape})")
     if not np.isfinite(checked.data if sp.issparse(checked) else checked).all():
         raise InputError(_where_not_finite(checked))
@@ -114,10 +112,11 @@ def _where_not_finite(x: Features) -> str:
     )
 
 
-def node_ids(ids: Any, n: int) -> np.ndarray:
+@errors_about("nodes")
+def node_ids(ids: Any, n: int | None = None) -> np.ndarray:
     """(N,) distinct ids: int64 if every one is an integer of 64 bits, else objects."""
     if ids is None:
-        return np.arange(n, dtype=np.int64)
+        return np.arange(n or 0, dtype=np.int64)
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind == "i":
         known = ids.astype(np.int64)
         distinct = len(np.unique(known))
@@ -131,15 +130,18 @@ def node_ids(ids: Any, n: int) -> np.ndarray:
             raise InputError("a node id is NaN; give every node an id that equals itself")
         small = all(type(value) is int and abs(value) < 2**63 for value in values)
         known = np.fromiter(values, dtype=np.int64 if small else object, count=len(values))
-    if len(known) != n:
+    if n is not None and len(known) != n:
         raise InputError(f"{len(known):,} node ids for {n:,} nodes; give one per node")
-    if distinct < n:
-        seen: set[Any] = set()
-        for value in known.tolist():
-            if value in seen:
-                raise InputError(f"the node id {value!r} is given more than once; give each once")
-            seen.add(value)
+    if distinct < len(known):
+        twice = first_duplicate(known.tolist())
+        raise InputError(f"the node id {twice!r} is given more than once; give each once")
     return known
+
+
+def first_duplicate(values: Iterable[Any]) -> Any:
+    """The first value that equals one before it; None if all are distinct."""
+    seen: set[Any] = set()
+    return next((value for value in values if value in seen or seen.add(value)), None)  # type: ignore[func-returns-value]
 
 
 class Positions:
@@ -148,20 +150,22 @@ class Positions:
     def __init__(self, ids: np.ndarray) -> None:
         self.n = len(ids)
         self._ids = ids
-        self._whole = ids.dtype == np.int64
-        self._counted = self._whole and bool((ids == np.arange(self.n)).all())
-        self._order = np.argsort(ids, kind="stable") if self._whole and not self._counted else None
-        self._rows = None if self._whole else {v: row for row, v in enumerate(ids.tolist())}
+        self._order = np.argsort(ids, kind="stable") if ids.dtype == np.int64 else None
+        self._rows = {} if self._order is not None else {v: at for at, v in enumerate(ids.tolist())}
 
     def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
         """Row numbers of ids; an `InputError` names one that does not exist."""
-        if self._whole and not isinstance(wanted, np.ndarray):
-            odd = [node for node in wanted if type(node) is not int or abs(node) >= 2**63]
-            if odd:
-                raise InputError(_unknown(odd[0]))
-        if self._whole:
-            return self._integer_rows(np.asarray(wanted, dtype=np.int64))
-        assert self._rows is not None
+        if self._order is not None:
+            if not isinstance(wanted, np.ndarray):
+                odd = [node for node in wanted if type(node) is not int or abs(node) >= 2**63]
+                if odd:
+                    raise InputError(_unknown(odd[0]))
+            ids = np.asarray(wanted, dtype=np.int64)
+            place = np.searchsorted(self._ids, ids, sorter=self._order)
+            rows = self._order[np.minimum(place, self.n - 1)]
+            if (missing := self._ids[rows] != ids).any():
+                raise InputError(_unknown(ids[missing][0].item()))
+            return rows
         try:
             found = (self._rows[node] for node in wanted)
             return np.fromiter(found, dtype=np.int64, count=len(wanted))
@@ -169,17 +173,6 @@ class Positions:
             raise InputError(_unknown(error.args[0])) from None
         except TypeError as error:
             raise InputError(f"node ids must be hashable: {error}") from None
-
-    def _integer_rows(self, wanted: np.ndarray) -> np.ndarray:
-        if self._order is None:
-            missing, rows = (wanted < 0) | (wanted >= self.n), wanted
-        else:
-            place = np.searchsorted(self._ids, wanted, sorter=self._order)
-            rows = self._order[np.minimum(place, self.n - 1)]
-            missing = self._ids[rows] != wanted
-        if missing.any():
-            raise InputError(_unknown(wanted[missing][0].item()))
-        return rows
 
 
 def node_rows(nodes: Any, positions: Positions) -> np.ndarray:
@@ -204,6 +197,7 @@ def _unknown(node: Any) -> str:
     return f"the graph has no node with id {node!r}; use the ids the graph was made with"
 
 
+@errors_about("nodes")
 def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]]:
     """Positions in the sorted classes, -1 where there is no label, and the classes."""
     if labels is None:
@@ -215,18 +209,25 @@ def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]
         )
     try:
         missing = [value is None or bool(value != value) for value in values]
-        known = {value for value, gone in zip(values, missing, strict=True) if not gone}
+        known = list({value for value, gone in zip(values, missing, strict=True) if not gone})
     except (TypeError, ValueError) as error:
         raise InputError(f"a label is neither a plain value nor None: {error}") from None
-    try:
-        classes = tuple(sorted(known))
-    except TypeError:  # labels of several types
-        classes = tuple(sorted(known, key=lambda value: (type(value).__name__, repr(value))))
+    classes = tuple(known[at] for at in sorted_values(known))
     code = {value: position for position, value in enumerate(classes)}
     codes = [-1 if gone else code[value] for value, gone in zip(values, missing, strict=True)]
     return np.array(codes, dtype=np.int64), classes
 
 
+def sorted_values(values: Sequence[Any]) -> list[int]:
+    """Positions of values in sorted order; by type and `repr` if they cannot be compared."""
+    places = range(len(values))
+    try:
+        return sorted(places, key=lambda at: values[at])
+    except TypeError:
+        return sorted(places, key=lambda at: (type(values[at]).__name__, repr(values[at])))
+
+
+@errors_about("nodes")
 def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     """Boolean masks of which no two share a node."""
     n = len(ids)
@@ -252,14 +253,13 @@ def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     return checked
 
 
+@errors_about("nodes")
 def feature_names(names: Any, f: int) -> tuple[str, ...] | None:
     if names is None:
         return None
     checked = tuple(map(str, listed(names, "feature names")))
     if len(checked) != f:
         raise InputError(f"{len(checked):,} feature names for {f:,} features; give one per feature")
-    if len(set(checked)) != f:
-        seen: set[str] = set()
-        twice = next(name for name in checked if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    if (twice := first_duplicate(checked)) is not None:
         raise InputError(f"the feature name {twice!r} is given more than once; give each once")
     return checked

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes, Column, Kind
-from graphgate.graph.validation import Features
+from graphgate.graph.validation import Features, errors_about, first_duplicate
 from graphgate.io.schema import check_fields
 from graphgate.preprocessing.column_rules import RULES, Rule
 
@@ -50,6 +50,7 @@ class AttributeEncoder(BaseEstimator):
     def __init__(self, scale: bool = True) -> None:
         self.scale = scale
 
+    @errors_about("nodes")
     def fit(self, attributes: Attributes, y: Any = None) -> Self:
         """Learn a rule per column."""
         if len(attributes) == 0:
@@ -63,9 +64,7 @@ class AttributeEncoder(BaseEstimator):
         names = [name for rule in rules for name in rule.feature_names]
         if not names:
             raise InputError("the attributes give no features: no column holds a value")
-        if len(set(names)) < len(names):
-            seen: set[str] = set()
-            twice = next(n for n in names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
+        if (twice := first_duplicate(names)) is not None:
             raise InputError(f"two features would be named {twice!r}; rename a column or a value")
         self.rules_, self._names = rules, tuple(names)
         return self
@@ -81,6 +80,7 @@ class AttributeEncoder(BaseEstimator):
         check_is_fitted(self, "rules_")
         return {rule.name: rule.kind for rule in self.rules_}
 
+    @errors_about("nodes")
     def transform(self, attributes: Attributes) -> Features:
         """(N, F) float32 features, sparse if less than a fifth of the values are not zero."""
         kinds = self.kinds

@@ -51,7 +51,7 @@ class TissueOptions:
                 f"obsp[{self.obsp!r}]"
             )
         if self.n_neighbors is not None:
-            hyperparameters.whole("n_neighbors", self.n_neighbors)
+            hyperparameters.integer("n_neighbors", self.n_neighbors)
         if self.radius is not None:
             radius = hyperparameters.number("radius", self.radius)
             if not 0 < radius < np.inf:
