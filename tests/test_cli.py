@@ -218,7 +218,7 @@ def test_an_existing_output_is_replaced(run):
         (["--dtype", "float8"], "dtype must be one of float32, float64, got 'float8'"),
         (["--epochs", "0"], "epochs == 0, must be >= 1"),
         (["--learning-rate", "0"], "learning_rate must be positive"),
-        (["--learning-rate", "nan"], "learning_rate must be a number"),
+        (["--learning-rate", "nan"], "learning_rate must not be NaN"),
         (["--learning-rate", "inf"], "learning_rate must be positive"),
         (["--structure-weight", "-1"], "structure_weight must be finite and ≥ 0"),
         (["--patience", "0"], "patience == 0, must be >= 1"),

@@ -1,6 +1,7 @@
 """The two formulations of GATE as named presets.
 
-The text of the paper and its authors' program differ; the program most likely made the tables.
+The text of the paper and the reference implementation differ; the latter most likely produced the
+published tables.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from graphgate.errors import InputError
 
 @dataclass(frozen=True)
 class Preset:
-    """What the two formulations do differently.
+    """Where the two formulations differ.
 
     feature_loss : form of the feature loss, see `losses.Loss`.
-    clip_norm : longest gradient.
-    probe : how the logistic regression treats several classes.
-    unseen : splits that the inductive setting hides while training.
+    clip_norm : maximum gradient norm.
+    probe : how the logistic regression handles several classes.
+    unseen : splits that the inductive setting hides during training.
     """
 
     feature_loss: str

@@ -1,8 +1,8 @@
-"""What a user knows of the nodes: a table of named columns, before it becomes features.
+"""Node attributes: a table of named columns, before they are encoded as features.
 
-A column is of one of four kinds. "number": quantities, NaN where one is missing. "boolean": true,
-false or missing. "category": one of a few values, or missing. "words": how often each word of a
-vocabulary occurs; a node without words has an empty row.
+A column has one of four kinds. "number": quantities, NaN where missing. "boolean": true, false or
+missing. "category": one of a few values, or missing. "words": the count of each word of a
+vocabulary; a node without words has an empty row.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ KINDS: tuple[Kind, ...] = ("number", "boolean", "category", "words")
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """N values of one kind; made by the functions below, and by `Attributes.from_columns`.
+    """N values of one kind, made by the functions below and by `Attributes.from_columns`.
 
     values : number: (N,) float32 or float64, NaN where missing. boolean: (N,) float32 of 0 and 1,
         NaN where missing. category: (N,) int32, positions in `vocabulary`, -1 where missing.
-        words: (N, V) CSR array of float32, the count of every word of `vocabulary`.
+        words: (N, V) CSR array of float32, the count of each word of `vocabulary`.
     vocabulary : the distinct categories or words, sorted; empty for the other kinds.
     """
 
@@ -53,7 +53,7 @@ class Column:
 
     @property
     def missing(self) -> np.ndarray:
-        """(N,) mask; no row of words is missing, but it may be empty."""
+        """(N,) boolean mask; rows of words are never missing, but may be empty."""
         if self.kind == "words":
             return np.zeros(len(self), dtype=bool)
         return self.values < 0 if self.kind == "category" else np.isnan(self.values)
@@ -62,7 +62,7 @@ class Column:
         return Column(self.kind, self.values[rows], self.vocabulary)
 
     def padded(self, more: int) -> Column:
-        """With so many missing values after the others."""
+        """The column with this many missing values appended."""
         if self.kind == "words":
             empty = sp.csr_array((more, self.values.shape[1]), dtype=np.float32)
             return Column(self.kind, sp.vstack([self.values, empty]).tocsr(), self.vocabulary)
@@ -71,7 +71,7 @@ class Column:
         return Column(self.kind, np.concatenate([self.values, tail]), self.vocabulary)
 
     def tolist(self) -> list[Any]:
-        """Plain Python values, None where missing; words as a mapping of word to count."""
+        """Plain Python values, None where missing; words as mappings of word to count."""
         if self.kind == "words":
             matrix = self.values
             bounds = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
@@ -85,7 +85,7 @@ class Column:
 
 
 class Attributes:
-    """An immutable table of N rows, one a node, and named columns in a fixed order.
+    """An immutable table of N rows, one per node, and named columns in a fixed order.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ class Attributes:
         first = next(iter(columns))
         for name, column in columns.items():
             if not isinstance(name, str):
-                raise InputError(f"the column {name!r} must be named by text")
+                raise InputError(f"column names must be text, got {name!r}")
             if len(column) != len(columns[first]):
                 raise InputError(
                     f"the column {name!r} has {len(column):,} rows, but {first!r} has "
-                    f"{len(columns[first]):,}; give every column one value a node"
+                    f"{len(columns[first]):,}; give every column one value per node"
                 )
         self._columns = MappingProxyType(dict(columns))
 
@@ -118,20 +118,20 @@ class Attributes:
     ) -> Attributes:
         """From lists or arrays by name, None or NaN where a value is missing.
 
-        Truth values become "boolean", numbers "number", text "category", and lists of words or
-        mappings of words to counts become "words", unless `kinds` says otherwise. Text given as
-        words is split at white space. Numbers are kept as float32 where that holds them exactly by
-        type (whole numbers of up to 16 bits), else as float64.
+        Booleans become "boolean", numbers "number", text "category", and lists of words or
+        mappings of words to counts "words", unless `kinds` says otherwise. Text of kind "words" is
+        split at white space. Integers of up to 16 bits are stored as float32, which represents
+        them exactly, larger ones as float64.
         """
         if not isinstance(columns, Mapping):
             raise InputError(f"columns must map names to values, got {type(columns).__name__}")
         for name, kind in (kinds or {}).items():
             if kind not in KINDS:
                 raise InputError(
-                    f"the column {name!r} cannot be of kind {kind!r}; use {', '.join(KINDS)}"
+                    f"the column {name!r} cannot be of kind {kind!r}; use one of {', '.join(KINDS)}"
                 )
             if name not in columns:
-                raise InputError(f"there is no column {name!r}, which is to be of kind {kind!r}")
+                raise InputError(f"kinds names the column {name!r}, which does not exist")
         wanted = cast("Mapping[str, Kind]", kinds or {})
         return cls(
             {name: _column(name, values, wanted.get(name)) for name, values in columns.items()}
@@ -168,7 +168,7 @@ class Attributes:
         return Attributes({name: column.take(rows) for name, column in self._columns.items()})
 
     def padded(self, more: int) -> Attributes:
-        """The table with so many rows after the others of which nothing is known."""
+        """The table with this many rows of missing values appended."""
         return Attributes({name: column.padded(more) for name, column in self._columns.items()})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -183,21 +183,21 @@ class Attributes:
 
 
 def number_column(name: str, values: np.ndarray) -> Column:
-    """From an array of numbers, NaN where missing; one of floats is kept, not copied."""
-    kind = np.result_type(values.dtype, np.float32)  # whole numbers of more than 16 bits: float64
+    """From an array of numbers, NaN where missing; floats are kept, not copied."""
+    kind = np.result_type(values.dtype, np.float32)  # integers of more than 16 bits: float64
     if kind.itemsize > 8:
         kind = np.dtype(np.float64)
     array = values.astype(kind, copy=False)
     if np.isinf(array).any():
         row = int(np.argmax(np.isinf(array)))
         raise InputError(
-            f"the column {name!r} holds {array[row]} in row {row}; fill or drop infinite values"
+            f"the column {name!r} is {array[row]} in row {row}; fill or drop infinite values"
         )
     return Column("number", array)
 
 
 def boolean_column(values: np.ndarray) -> Column:
-    """From an array of 0, 1 and NaN, or of truth values."""
+    """From an array of 0, 1 and NaN, or of booleans."""
     return Column("boolean", values.astype(np.float32))
 
 
@@ -212,7 +212,7 @@ def category_column(codes: np.ndarray, values: Sequence[Hashable]) -> Column:
 def words_column(
     indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray | None, words: Sequence[str]
 ) -> Column:
-    """From CSR parts over a list of distinct words; a word may occur in a row again and again."""
+    """From CSR parts over a list of distinct words; a word may occur repeatedly in a row."""
     order = sorted_values(words)
     rank = np.empty(len(words), dtype=np.int32)
     rank[order] = np.arange(len(words))
@@ -246,14 +246,14 @@ def _column(name: str, values: Any, kind: Kind | None) -> Column:
     if (odd := ~np.isnan(floats) & (floats != 0) & (floats != 1)).any():
         row = int(np.argmax(odd))
         raise InputError(
-            f"the column {name!r} is to be boolean, but row {row} holds {items[row]!r}; "
+            f"the boolean column {name!r} has the value {items[row]!r} in row {row}; "
             "use true and false, or 1 and 0"
         )
     return boolean_column(floats)
 
 
 def _items(name: str, values: Any) -> list[Any]:
-    """Plain values, None where one is missing."""
+    """Plain values, None where missing."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(f"the column {name!r} must be a list of values, got {values!r}")
     read = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)
@@ -262,7 +262,7 @@ def _items(name: str, values: Any) -> list[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas writes for them."""
+    """Whether a value is None, NaN, or what pandas writes for them."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(value != value)
@@ -272,7 +272,7 @@ def _guessed(items: list[Any]) -> Kind:
     types = {type(item) for item in items if item is not None}
     if types and types <= {bool}:
         return "boolean"
-    if all(issubclass(kind, numbers.Real) for kind in types):  # also where nothing is known
+    if all(issubclass(kind, numbers.Real) for kind in types):  # also if all are missing
         return "number"
     if all(issubclass(kind, (Mapping, list, tuple, Set, np.ndarray)) for kind in types):
         return "words"
@@ -286,8 +286,8 @@ def _number(name: str, row: int, item: Any) -> float:
         return float(item)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"the column {name!r} is to be a number, but row {row} holds {item!r}; "
-            "mend the value, or give the column as a category"
+            f"the number column {name!r} has the value {item!r} in row {row}; "
+            "fix the value, or give the column as a category"
         ) from None
 
 
@@ -297,8 +297,8 @@ def _categories(name: str, items: list[Any]) -> Column:
     for row, item in enumerate(items):
         if item is not None and not isinstance(item, (str, bool, int, float)):
             raise InputError(
-                f"the column {name!r} holds {item!r} in row {row}, which is no category; "
-                "use text, numbers or truth values"
+                f"the category column {name!r} has the value {item!r} in row {row}; "
+                "use text, numbers or booleans"
             )
         codes[row] = code.setdefault(item, len(code) - 1)
     return category_column(codes, list(code)[1:])
@@ -311,7 +311,7 @@ def _words(name: str, items: list[Any]) -> Column:
         for word, count in _counted(name, row, item):
             if not isinstance(word, str):
                 raise InputError(
-                    f"the column {name!r} holds {word!r} in row {row}, which is no word; use text"
+                    f"the column {name!r} has the word {word!r} in row {row}; use text"
                 )
             codes.append(code.setdefault(word, len(code)))
             counts.append(count)
@@ -328,15 +328,15 @@ def _counted(name: str, row: int, item: Any) -> Iterable[tuple[Any, float]]:
         item = item.split()
     elif not isinstance(item, Iterable):
         raise InputError(
-            f"the column {name!r} holds {item!r} in row {row}; words are a list, a mapping of "
-            "words to counts, or text"
+            f"the words column {name!r} has the value {item!r} in row {row}; use a list of words, "
+            "a mapping of words to counts, or text"
         )
     if not isinstance(item, Mapping):
         return Counter(item).items()
     for word, count in item.items():
         if not isinstance(plain(count), numbers.Real) or not abs(count) < 1e38:
             raise InputError(
-                f"the column {name!r} counts {word!r} {count!r} times in row {row}; "
+                f"the column {name!r} has the count {count!r} of {word!r} in row {row}; "
                 "use finite numbers"
             )
     return item.items()

@@ -229,7 +229,7 @@ def sorted_values(values: Sequence[Any]) -> list[int]:
 
 @errors_about("nodes")
 def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
-    """Boolean masks of which no two share a node."""
+    """Boolean masks, no two of which contain the same node."""
     n = len(ids)
     if splits is not None and not isinstance(splits, Mapping):
         raise InputError(f"splits must map names to masks, got {type(splits).__name__}")
