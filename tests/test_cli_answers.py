@@ -80,9 +80,9 @@ def test_similar_prints_the_nearest(run):
 
 
 def test_similar_of_all_nodes_is_a_file(run, refused):
-    assert "say where they go, --out FILE" in refused("similar", "z.parquet")
+    assert "querying all nodes needs --out FILE" in refused("similar", "z.parquet")
     code, out, err = run("similar", "z.parquet", "--top", "2", "--out", "near.csv")
-    assert (code, out, err) == (0, "wrote the 2 nearest of 30 nodes to near.csv\n", "")
+    assert (code, out, err) == (0, "wrote the 2 most similar nodes of 30 nodes to near.csv\n", "")
     table = pyarrow.csv.read_csv("near.csv")
     assert table.column_names == ["node_id", "rank", "similar_id", "cosine"]
     assert table["node_id"].to_pylist() == [name for name in IDS for _ in range(2)]
@@ -104,7 +104,7 @@ def test_names_in_brackets_are_printed_as_they_are(run):
         (["z.parquet", "--node", "n77"], "no node with id 'n77'"),
         (["z.parquet", "--out", "near.txt"], "must end in .parquet or .csv"),
         (["z.parquet", "--out", "no/near.csv"], "no does not exist"),
-        (["z.parquet", "--out", "z.parquet"], "is named twice"),
+        (["z.parquet", "--out", "z.parquet"], "is given twice"),
     ],
 )
 def test_wrong_arguments_of_similar(refused, arguments, words):
@@ -135,7 +135,7 @@ def test_cluster_finds_the_classes(run, method, source):
 
 
 def test_clusters_without_labels(run, refused):
-    assert "bare.txt has no labels, so say how many" in refused("cluster", "bare.txt")
+    assert "bare.txt has no labels; set the number" in refused("cluster", "bare.txt")
     code, out, err = run("cluster", "bare.txt", "--clusters", "4")
     assert (code, err) == (0, "")
     heads, *rows = cells(out)
@@ -222,7 +222,7 @@ def test_links_of_a_graph_of_one_s_own(run, dims):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--nodes", "nodes.csv"], "nodes (nodes.csv) but no edges"),
+        (["--nodes", "nodes.csv"], "no edges are given; add EDGES"),
         (["--dataset", "ogbn"], "there is no dataset 'ogbn'"),
         (["edges.csv", "--dataset", "cora"], "give either EDGES or --dataset NAME"),
         (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "test_size must be above 0"),
@@ -267,7 +267,7 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     assert code == 0
     told = json.loads(Path("e.json").read_text())
     dims = ",".join(map(str, told["fitting_dims"]))
-    assert f"it does not fit into this machine's memory; --dims {dims} would" in out
+    assert f"the run does not fit into memory; --dims {dims} would fit" in out
     assert not told["fits"]
     assert told["seconds"] is None  # nothing of that size was tried
     assert ["one", "epoch", "—"] in cells(out)
@@ -276,7 +276,7 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([*COUNTS, "--dims", "4,x"], "--dims takes whole numbers"),
+        ([*COUNTS, "--dims", "4,x"], "--dims takes integers"),
         ([*COUNTS, "--density", "2"], "between 0 and 1"),
         ([*COUNTS, "--edges-count", "99999999"], "300 nodes cannot have"),
         ([*COUNTS, "--activation", "step"], "unknown activation 'step'"),
@@ -312,7 +312,7 @@ def test_no_command_trains_what_cannot_fit(refused, monkeypatch, command):
     monkeypatch.setattr(verdict, "available_bytes", lambda: 1000)
     name, *options = command
     told = refused(name, "edges.csv", "--nodes", "nodes.csv", *options)
-    assert "this run needs about" in told
+    assert "training needs about" in told
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_embed_writes_all_that_is_asked_for(run):
         (["--reconstruction", "x.txt"], "x.txt must end in .parquet, .csv or .npz"),
         (["--page", "page.pdf"], "page.pdf must end in .html"),
         (["--run", "no/r"], "no does not exist"),
-        (["--attention", "o.csv", "--out", "o.csv"], "o.csv is named twice"),
+        (["--attention", "o.csv", "--out", "o.csv"], "o.csv is given twice"),
     ],
 )
 def test_wrong_places_of_embed(refused, options, words):

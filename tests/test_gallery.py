@@ -83,5 +83,5 @@ def test_figures_that_cannot_be_drawn_or_written(tmp_path, graph, gate):
     with pytest.raises(InputError, match="ids of the embedding are not those of the graph"):
         write_figures(tmp_path, graph, Embedding(graph.ids[::-1], z))
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="figures cannot be written to"):
+    with pytest.raises(InputError, match="cannot be created"):
         write_figures(tmp_path / "file", graph, z)

@@ -1,20 +1,20 @@
-"""The command line: reads what was asked, calls the library, prints. Nothing else lives here.
+"""The command line: parses arguments, calls the library, prints. Nothing else lives here.
 
 The modules in import order:
 
-    program, options, printing, reading, demo, datasets, given, demonstration, answers,
-    embedding, estimates, evaluation, pictures
+    printing, program, options, graph_options, inputs, embed, estimate, answers, pictures, demo,
+    experiments, datasets
 """
 
 from graphgate.cli.program import app, main  # isort: split
 
-from graphgate.cli import embedding, estimates  # isort: split
+from graphgate.cli import embed, estimate  # isort: split
 
 from graphgate.cli import answers  # isort: split
 
 from graphgate.cli import pictures  # isort: split
 
-from graphgate.cli import demonstration, evaluation  # isort: split
+from graphgate.cli import demo, experiments  # isort: split
 
 from graphgate.cli import datasets
 
@@ -22,10 +22,10 @@ __all__ = [
     "answers",
     "app",
     "datasets",
-    "demonstration",
-    "embedding",
-    "estimates",
-    "evaluation",
+    "demo",
+    "embed",
+    "estimate",
+    "experiments",
     "main",
     "pictures",
 ]

@@ -1,8 +1,7 @@
-"""`graphgate similar`, `cluster`, `classify` and `links`: answers from embeddings."""
+"""`graphgate similar`, `cluster`, `classify` and `links`: uses of an embedding."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 from statistics import mean, stdev
@@ -10,25 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphgate.cli.given import check_memory, distinct, find_own, named_graph, settings_of
-from graphgate.cli.options import EdgesIfAny, Json, Nodes, Seed, Settings
-from graphgate.cli.printing import notes, print_table
+import graphgate
+from graphgate.cli.graph_options import GraphOptions, reads_graph
+from graphgate.cli.inputs import (
+    check_files,
+    check_memory,
+    import_from_here,
+    parse_params,
+    read_named_graph,
+)
+from graphgate.cli.options import Json, Nodes, OptionalEdges, Params, Seed
+from graphgate.cli.printing import print_table, write_result
 from graphgate.cli.program import ANSWERS, app
-from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
     from graphgate.io.embeddings import Embedding
 
 EmbeddingFile = Annotated[
-    Path, typer.Argument(help="An embedding: .parquet, .csv, .npz or word2vec's .txt.")
+    Path, typer.Argument(help="Embedding file: .parquet, .csv, .npz or .txt (word2vec text).")
 ]
-Labels = Annotated[
-    Path | None,
-    typer.Option(help="A table of nodes with labels, where the embedding has none."),
+LabelTable = Annotated[
+    Path | None, typer.Option(help="Node table with labels; default: the embedding's own labels.")
 ]
-IdColumn = Annotated[str, typer.Option("--id", help="Column of a node's id in that table.")]
-LabelColumn = Annotated[str, typer.Option(help="Column of a node's label in that table.")]
+IdColumn = Annotated[str, typer.Option("--id", help="Column with the node id in that table.")]
+LabelColumn = Annotated[str, typer.Option(help="Column with the label in that table.")]
 
 
 @app.command(
@@ -38,23 +43,21 @@ LabelColumn = Annotated[str, typer.Option(help="Column of a node's label in that
 def similar(
     embedding: EmbeddingFile,
     node: Annotated[
-        list[str] | None, typer.Option(help="Id of a node, repeatable; all nodes if none.")
+        list[str] | None, typer.Option(help="Node id to query; repeatable; default: all nodes.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Nearest nodes of each.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
     out: Annotated[
         Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
     ] = None,
 ) -> None:
-    """Find the nodes nearest to a node, by cosine; exact."""
-    _check_places(out, None, embedding)
+    """Find the most similar nodes by exact cosine similarity."""
+    check_files(embedding, table=out)
     if not node and out is None:
-        raise InputError("the nearest of all nodes are many: say where they go, --out FILE")
-    from graphgate.io.embeddings import read_embedding
-    from graphgate.tasks import neighbors
-
-    given = read_embedding(embedding)
-    nodes = None if not node else _named(given, node)
-    found = neighbors.similar(given, nodes, n_neighbors=top)
+        raise InputError("querying all nodes needs --out FILE")
+    given = graphgate.read_embedding(embedding)
+    ids = {str(name): name for name in given.ids.tolist()}
+    nodes = [ids.get(name, name) for name in node] if node else None
+    found = graphgate.similar(given, nodes, n_neighbors=top)
     if out is None:
         table = [
             [str(name), str(rank), str(other), f"{value:.4f}"]
@@ -64,20 +67,16 @@ def similar(
         print_table(["node", "rank", "similar", "cosine"], table)
         return
     import numpy as np
-    import pyarrow as pa
-
-    from graphgate.io.table_files import write_table
-    from graphgate.io.tables import id_array
 
     n, k = found.neighbors.shape
+    ranks = np.tile(np.arange(1, k + 1), n)
     columns = {
-        "node_id": id_array(np.repeat(found.ids, k)),
-        "rank": pa.array(np.tile(np.arange(1, k + 1), n)),
-        "similar_id": id_array(found.neighbors.ravel()),
-        "cosine": pa.array(found.cosines.ravel()),
+        "rank": ranks,
+        "similar_id": found.neighbors.ravel(),
+        "cosine": found.cosines.ravel(),
     }
-    write_table(out, pa.table(columns))
-    typer.echo(f"wrote the {k} nearest of {n:,} nodes to {out}")
+    _write_rows(out, np.repeat(found.ids, k), columns)
+    typer.echo(f"wrote the {k} most similar nodes of {n:,} nodes to {out}")
 
 
 @app.command(
@@ -87,10 +86,10 @@ def similar(
 def cluster(
     embedding: EmbeddingFile,
     clusters: Annotated[
-        int | None, typer.Option(min=1, help="How many; default: as many as classes.")
+        int | None, typer.Option(min=1, help="Number of clusters; default: number of classes.")
     ] = None,
     method: Annotated[str, typer.Option(help="kmeans or gaussian-mixture.")] = "kmeans",
-    nodes: Labels = None,
+    nodes: LabelTable = None,
     id: IdColumn = "id",
     label: LabelColumn = "label",
     out: Annotated[
@@ -99,42 +98,30 @@ def cluster(
     seed: Seed = 0,
     json: Json = None,
 ) -> None:
-    """Put the nodes into groups, and compare these with the labels where there are any.
+    """Cluster the nodes and, where labels are known, compare the clusters with them.
 
-    NMI, ARI and accuracy are in percent; accuracy names each cluster by the class that suits it
-    best, another one each.
+    NMI, ARI and accuracy are in percent; accuracy is that of the best one-to-one matching of
+    clusters and classes.
     """
-    _check_places(out, json, embedding, nodes)
-    from graphgate.io.embeddings import read_embedding
-    from graphgate.tasks import clustering
-
-    given = read_embedding(embedding)
+    check_files(embedding, nodes, table=out, json=json)
+    given = graphgate.read_embedding(embedding)
     labels = _labels(given, nodes, id, label)
     if clusters is None and labels is None:
-        raise InputError(
-            f"{nodes or embedding} has no labels, so say how many clusters there are: --clusters K"
-        )
-    with notes():
-        found = clustering.cluster(given, clusters, method=method, labels=labels, random_state=seed)
+        raise InputError(f"{nodes or embedding} has no labels; set the number with --clusters K")
+    found = graphgate.cluster(given, clusters, method=method, labels=labels, random_state=seed)
     rows = [[str(number), f"{size:,}"] for number, size in enumerate(found.sizes, start=1)]
     if labels is not None:
         for number, row in enumerate(rows):
             row.append(_most_frequent(labels, found.clusters == number))
     print_table(["cluster", "nodes", "most frequent labels"][: len(rows[0])], rows)
     if found.agreement is not None:
-        values = [f"{value:.1f}" for value in found.agreement.values()]
-        print_table(["NMI", "ARI", "accuracy"], [values])
+        scores = [f"{value:.1f}" for value in found.agreement.values()]
+        print_table(["NMI", "ARI", "accuracy"], [scores])
     if out is not None:
-        import pyarrow as pa
-
-        from graphgate.io.table_files import write_table
-        from graphgate.io.tables import id_array
-
-        ids = id_array(given.ids)
-        write_table(out, pa.table({"node_id": ids, "cluster": pa.array(found.clusters + 1)}))
+        _write_rows(out, given.ids, {"cluster": found.clusters + 1})
         typer.echo(f"wrote the clusters of {len(given.ids):,} nodes to {out}")
     content = {"method": method, "seed": seed, "sizes": found.sizes.tolist()}
-    _write_json(json, content | {"scores": found.agreement})
+    write_result(json, content | {"scores": found.agreement})
 
 
 @app.command(
@@ -143,57 +130,43 @@ def cluster(
 )
 def classify(
     embedding: EmbeddingFile,
-    nodes: Labels = None,
+    nodes: LabelTable = None,
     id: IdColumn = "id",
     label: LabelColumn = "label",
     out: Annotated[
         Path | None,
-        typer.Option(help="Predictions for nodes without a label: a .parquet or .csv file."),
+        typer.Option(help="Write predictions for unlabelled nodes to this .parquet or .csv file."),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 5,
     probe: Annotated[str, typer.Option(help="one-vs-rest or multinomial.")] = "one-vs-rest",
     seed: Seed = 0,
     json: Json = None,
 ) -> None:
-    """Learn the labels from the vectors: how well, and what the nodes without a label are.
+    """Learn the labels from the vectors and predict those of unlabelled nodes.
 
-    Logistic regression, scored by cross-validation over the labelled nodes, in percent.
+    Logistic regression, scored by cross-validation on the labelled nodes, in percent.
     """
-    _check_places(out, json, embedding, nodes)
-    from graphgate.io.embeddings import read_embedding
-    from graphgate.tasks import classification
-
-    given = read_embedding(embedding)
+    check_files(embedding, nodes, table=out, json=json)
+    given = graphgate.read_embedding(embedding)
     labels = _labels(given, nodes, id, label)
     if labels is None:
         raise InputError(
             f"{nodes or embedding} has no labels to learn from; give a table with id and label: "
             "--nodes FILE"
         )
-    with notes():
-        found = classification.classify(given, labels, probe=probe, cv=folds, random_state=seed)
+    found = graphgate.classify(given, labels, probe=probe, cv=folds, random_state=seed)
     unknown, classes = len(found.ids), found.classes
-    cells = [f"{mean(each):.1f} ± {stdev(each):.1f}" for each in (found.accuracy, found.macro_f1)]
+    scores = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
+    cells = [f"{mean(values):.1f} ± {stdev(values):.1f}" for values in scores.values()]
     heads = ["labelled", "unlabelled", "classes", "folds", "accuracy", "macro F1"]
-    known = len(given.ids) - unknown
-    counts = [f"{known:,}", f"{unknown:,}", str(len(classes)), str(folds)]
+    counts = [f"{len(given.ids) - unknown:,}", f"{unknown:,}", str(len(classes)), str(folds)]
     print_table(heads, [[*counts, *cells]])
     if out is not None:
-        import pyarrow as pa
-
-        from graphgate.io.table_files import write_table
-        from graphgate.io.tables import id_array, value_array
-
-        columns: dict[str, Any] = {
-            "node_id": id_array(found.ids),
-            "label": value_array(found.predictions, "label"),
-        }
-        for at, name in enumerate(classes):
-            columns[f"probability_{name}"] = pa.array(found.probabilities[:, at])
-        write_table(out, pa.table(columns))
+        names = [f"probability_{name}" for name in classes]
+        columns = dict(zip(names, found.probabilities.T, strict=True))
+        _write_rows(out, found.ids, columns, found.predictions)
         typer.echo(f"wrote the predictions for {unknown:,} nodes to {out}")
-    scores = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
-    _write_json(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
+    write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
 
 
 @app.command(
@@ -202,77 +175,56 @@ def classify(
 )
 @reads_graph
 def links(
-    reading: Reading,
-    edges: EdgesIfAny = None,
+    options: GraphOptions,
+    edges: OptionalEdges = None,
     nodes: Nodes = None,
     dataset: Annotated[
-        str | None, typer.Option(help="A citation graph, where no edges are given.")
+        str | None, typer.Option(help="Citation graph to use without EDGES.")
     ] = None,
     method: Annotated[
-        str, typer.Option(help="gate, gae, vgae, another baseline, or module:Class for your own.")
+        str, typer.Option(help="gate, gae, vgae, another baseline, or your own module:Class.")
     ] = "gate",
-    val: Annotated[float, typer.Option(help="Share of the edges held out to validate.")] = 0.05,
-    test: Annotated[float, typer.Option(help="Share of the edges held out to test.")] = 0.1,
+    val: Annotated[float, typer.Option(help="Fraction of edges held out for validation.")] = 0.05,
+    test: Annotated[float, typer.Option(help="Fraction of edges held out for testing.")] = 0.1,
     seed: Seed = 0,
-    set_: Settings = None,
+    set_: Params = None,
     json: Json = None,
 ) -> None:
-    """Predict edges that were held out of graph and training, by h_i · h_j.
+    """Evaluate link prediction by the dot product of two vectors.
 
-    As many pairs without an edge are drawn; AUC and average precision, in percent, say how well
-    the two are told apart.
+    Edges are held out of graph and training; AUC and AP (average precision), in percent, are those
+    of held-out edges against sampled non-edges.
     """
-    _check_places(None, json, edges, nodes)
+    check_files(edges, nodes, json=json)
     if edges is None and nodes is None and dataset is None:
-        raise typer.BadParameter("name a graph: EDGES and perhaps --nodes, or --dataset NAME")
+        raise typer.BadParameter("give a graph: EDGES and, optionally, --nodes, or --dataset NAME")
     if edges is not None and dataset is not None:
         raise InputError("give either EDGES or --dataset NAME, not both")
-    from graphgate.estimators.gate import GATE
     from graphgate.experiments.experiment import find_experiment
     from graphgate.experiments.methods import find_method
     from graphgate.experiments.protocol import run_links
 
-    find_own([method])
+    import_from_here([method])
     known = find_method(method)
-    name, graph = named_graph(dataset, edges, nodes, reading)
+    name, graph = read_named_graph(dataset, edges, nodes, options)
     experiment = None if edges is not None else find_experiment(method, name, "links")
-    settings = {**(experiment.params if experiment else {}), **settings_of(set_ or [])}
-    made = known.make(settings, seed)
-    if isinstance(made, GATE):
-        check_memory(known.make(settings, seed).prepare(graph), made)
-    with notes():
-        run = run_links(made, graph, val_size=val, test_size=test, seed=seed)
-    held = {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}
+    params = {**(experiment.params if experiment else {}), **parse_params(set_)}
+    made = known.make(params, seed)
+    if isinstance(made, graphgate.GATE):
+        check_memory(made, known.make(params, seed).prepare(graph))
+    run = run_links(made, graph, val_size=val, test_size=test, seed=seed)
     rows = [
-        [known.title, name, part, *(f"{run.metrics[metric]:.1f}" for metric in metrics)]
-        for part, metrics in held.items()
+        [known.title, name, split, *(f"{run.metrics[metric]:.1f}" for metric in metrics)]
+        for split, metrics in {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}.items()
         if run.metrics[metrics[0]] is not None
     ]
-    print_table(["method", "graph", "edges held out to", "AUC", "AP"], rows)
-    told = {"method": method, "graph": name, "settings": settings, "val": val, "test": test}
-    _write_json(json, told | run.to_dict())
-
-
-def _check_places(table: Path | None, json: Path | None, *inputs: Path | None) -> None:
-    """Before any work: the outputs can be written, and are no inputs."""
-    from graphgate.io.files import check_output_path
-    from graphgate.io.table_files import TABLE_ENDINGS
-
-    if table is not None:
-        check_output_path(table, TABLE_ENDINGS)
-    if json is not None:
-        check_output_path(json, (".json",))
-    distinct(*inputs, table, json)
-
-
-def _named(given: Embedding, wanted: list[str]) -> list[Any]:
-    """Ids by their text; one that is unknown stays text, which the library refuses."""
-    ids = {str(node): node for node in given.ids.tolist()}
-    return [ids.get(name, name) for name in wanted]
+    print_table(["method", "graph", "split", "AUC", "AP"], rows)
+    content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
+    write_result(json, content | run.to_dict())
 
 
 def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:
-    """Labels from a table of nodes, or the embedding's own; None where no node has one."""
+    """Labels from a node table, or the embedding's own; None where no node has one."""
     labels = given.labels
     if nodes is not None:
         from graphgate.tasks.classification import read_labels
@@ -289,12 +241,18 @@ def _most_frequent(labels: list[Any], mask: Any, most: int = 3) -> str:
     return ", ".join(f"{name} {size / total:.0%}" for name, size in counts.most_common(most))
 
 
-def _write_json(path: Path | None, content: dict[str, Any]) -> None:
-    if path is None:
-        return
-    from graphgate.io.files import write_json
-    from graphgate.io.provenance import versions
+def _write_rows(
+    path: Path, ids: Any, columns: dict[str, Any], labels: list[Any] | None = None
+) -> None:
+    """A table of node ids, labels where given, and numbers; ids among them are kept as ids."""
+    import pyarrow as pa
 
-    command = " ".join(["graphgate", *sys.argv[1:]])
-    write_json(path, content | {"command": command, "versions": versions()})
-    typer.echo(f"wrote {path}")
+    from graphgate.io.table_files import write_table
+    from graphgate.io.tables import id_array, value_array
+
+    table = {"node_id": id_array(ids)}
+    if labels is not None:
+        table["label"] = value_array(labels, "label")
+    for name, values in columns.items():
+        table[name] = id_array(values) if name.endswith("_id") else pa.array(values)
+    write_table(path, pa.table(table))

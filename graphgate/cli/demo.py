@@ -1,63 +1,81 @@
-"""The main job from end to end on carried data: train, evaluate, embed, save, draw, look around."""
+"""`graphgate demo`: train, evaluate, embed, save and draw bundled citation graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from graphgate.datasets.citation import Dataset
+import typer
+
+import graphgate
+from graphgate.cli.printing import print_table
+from graphgate.cli.program import PAPER, app
 from graphgate.errors import InputError
-from graphgate.experiments.evaluation import Evaluation, evaluate
-from graphgate.experiments.experiment import find_experiment
-from graphgate.experiments.methods import find_method
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
-from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import write_bytes, write_json
 
-DEMO_DATASETS = ("cora", "citeseer")
+if TYPE_CHECKING:
+    from graphgate.datasets.citation import Dataset
+
+DATASETS = ("cora", "citeseer")
 
 
-def run_demo(datasets: Iterable[Dataset], out: Path, *, runs: int) -> Iterator[Evaluation | Path]:
-    """Yields every evaluation when it is done and every file when it is written."""
+@app.command(rich_help_panel=PAPER, epilog="Example: graphgate demo --out demo")
+def demo(
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs per accuracy.")] = 3,
+) -> None:
+    """Train on the bundled citation graphs and compare with the paper."""
     for library in ("matplotlib", "pydeck"):
         if find_spec(library) is None:
-            raise InputError(f"the pictures need {library}: pip install 'graphgate[viz]'")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"the folder {out} cannot be made: {error.strerror}") from None
-    for dataset in datasets:
+            raise InputError(f"the figures need {library}: pip install 'graphgate[viz]'")
+    from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
+    from graphgate.io.files import make_folder, write_json
+
+    make_folder(out)
+    rows, caveats = [], []
+    for dataset in map(graphgate.load_dataset, DATASETS):
         results = []
         for setting in CLASSIFICATION_SETTINGS:
-            results.append(evaluate("gate", dataset, setting=setting, n_runs=runs))
-            yield results[-1]
-        write_json(out / f"{dataset.name}.json", [result.to_dict() for result in results])
-        yield out / f"{dataset.name}.json"
-        yield from _artefacts(dataset, out)
+            found = graphgate.evaluate("gate", dataset, setting=setting, n_runs=runs)
+            results.append(found.to_dict())
+            rows.append(found.row())
+            typer.echo("  ".join(rows[-1][:-2]))
+        write_json(out / f"{dataset.name}.json", results)
+        for path in (out / f"{dataset.name}.json", *_write_artifacts(dataset, out)):
+            typer.echo(f"wrote {path}")
+        caveats += [dataset.caveat] if dataset.caveat else []
+    print_table(found.heads(), rows)
+    for caveat in caveats:
+        typer.echo(caveat)
+    pages = " or ".join(str(out / f"{name}.html") for name in DATASETS)
+    typer.echo(f"open {pages} in a browser to explore the graph")
 
 
-def _artefacts(dataset: Dataset, out: Path) -> Iterator[Path]:
-    """Embedding, model, picture and page of one training on the whole graph."""
+def _write_artifacts(dataset: Dataset, out: Path) -> Iterator[Path]:
+    """Embedding, model, figure and page of one model trained on the whole graph."""
+    from graphgate.experiments.experiment import find_experiment
+    from graphgate.experiments.methods import find_method
+    from graphgate.io.files import write_bytes
     from graphgate.visualization.maps import draw_nodes, project
-    from graphgate.visualization.page.page_html import write_page
 
-    graph = dataset.graph
+    graph, stem = dataset.graph, out / dataset.name
     experiment = find_experiment("gate", dataset.name, "transductive")
     assert experiment is not None
-    model = find_method("gate").make(experiment.params, random_state=0).fit(graph)
-    labels = graph.label_values()
-    yield write_embedding(out / f"{dataset.name}.parquet", graph.ids, model.embedding_, labels)
-    model.save(out / f"{dataset.name}.safetensors")
-    yield out / f"{dataset.name}.safetensors"
-    name, points = dataset.name.capitalize(), project(model.embedding_)
+    gate = find_method("gate").make(experiment.params, random_state=0).fit(graph)
+    found = graphgate.Embedding(graph.ids, gate.embedding_, graph.label_values())
+    yield found.save(stem.with_suffix(".parquet"))
+    gate.save(stem.with_suffix(".safetensors"))
+    yield stem.with_suffix(".safetensors")
+    name, points = dataset.name.capitalize(), project(gate.embedding_)
     title = f"{name}: {graph.n_nodes:,} papers, GATE and t-SNE"
     axes: Any = draw_nodes(points, graph.labels, graph.classes, title=title)
     picture = BytesIO()
     axes.figure.savefig(picture, format="png")
-    write_bytes(out / f"{dataset.name}.png", picture.getvalue())
-    yield out / f"{dataset.name}.png"
-    page = out / f"{dataset.name}.html"
-    yield write_page(page, graph, model.embedding_, model.attention_, title=name, points=points)
+    write_bytes(stem.with_suffix(".png"), picture.getvalue())
+    yield stem.with_suffix(".png")
+    page = stem.with_suffix(".html")
+    yield graphgate.write_page(
+        page, graph, gate.embedding_, gate.attention_, title=name, points=points
+    )

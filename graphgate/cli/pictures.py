@@ -1,4 +1,4 @@
-"""`graphgate figures` and `explore`: an embedded graph to look at."""
+"""`graphgate figures` and `explore`: pictures of an embedded graph."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from graphgate.cli.given import embedded_graph
-from graphgate.cli.options import Dataset, EdgesIfAny, Model, Nodes
+import graphgate
+from graphgate.cli.graph_options import GraphOptions, reads_graph
+from graphgate.cli.inputs import check_files, embedded_graph
+from graphgate.cli.options import Dataset, Model, Nodes, OptionalEdges
 from graphgate.cli.program import PICTURES, app
-from graphgate.cli.reading import Reading, reads_graph
 from graphgate.errors import InputError
 
 
@@ -19,30 +20,30 @@ from graphgate.errors import InputError
 )
 @reads_graph
 def figures(
-    reading: Reading,
-    edges: EdgesIfAny = None,
+    options: GraphOptions,
+    edges: OptionalEdges = None,
     nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,
-    results: Annotated[Path, typer.Option(help="Folder in which `reproduce` kept its runs.")] = (
+    results: Annotated[Path, typer.Option(help="Folder with the runs of `reproduce`.")] = (
         Path("results")
     ),
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
     formats: Annotated[str, typer.Option(help="png, svg, pdf; separated by commas.")] = "png,svg",
 ) -> None:
-    """Draw the paper's figures: ablations, maps of nodes and edges, and the losses.
+    """Draw the paper's figures: ablations, maps of nodes and edges, losses.
 
-    The bar charts come from stored runs; the maps from a saved model, or from one that is trained
-    on the spot. Beside them stands what attention tells of classes, in numbers.
+    The bar charts show stored runs; the maps show a saved model, or one that is trained first.
+    Also writes attention statistics within and between classes.
     """
     from graphgate.tasks.edge_attention import class_attention, edge_attention
-    from graphgate.visualization.gallery import check_formats, write_figures
+    from graphgate.visualization.gallery import check_formats
 
     check_formats(formats.split(","))  # before any training
-    name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
+    name, graph, gate = embedded_graph(dataset, model, edges, nodes, options)
     encoded = gate.encode(graph)
-    history = getattr(gate, "history_", None)  # a model from a file has none
-    for path in write_figures(
+    history = getattr(gate, "history_", None)  # a loaded model has none
+    for path in graphgate.write_figures(
         out,
         graph,
         encoded.embedding,
@@ -58,8 +59,8 @@ def figures(
     found = class_attention(edge_attention(encoded.attention.average), graph.labels)
     if found is not None:
         typer.echo(
-            f"edges within a class have {found.raw_ratio:.3f} times the attention of the others; "
-            f"{found.corrected_ratio:.3f} times corrected for degree (at most e = 2.718)"
+            f"edges within a class receive {found.raw_ratio:.3f} times the attention of other "
+            f"edges; {found.corrected_ratio:.3f} times corrected for degree (at most e = 2.718)"
         )
 
 
@@ -68,32 +69,29 @@ def figures(
 )
 @reads_graph
 def explore(
-    reading: Reading,
-    edges: EdgesIfAny = None,
+    options: GraphOptions,
+    edges: OptionalEdges = None,
     nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,
-    out: Annotated[Path | None, typer.Option(help="Where the page goes: an .html file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the page to this .html file.")] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Serve it to this machine's browsers until Ctrl-C.")
+        bool, typer.Option("--serve", help="Serve the page on this machine until Ctrl-C.")
     ] = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port of the server; 0 takes any free one.")
+        int, typer.Option(min=0, max=65535, help="Port of the server; 0 picks a free one.")
     ] = 0,
 ) -> None:
-    """Make a page to look around in an embedded graph: one file, which asks for nothing else."""
+    """Write an interactive page of an embedded graph: a self-contained HTML file."""
     if out is None and not serve:
-        raise InputError("say where the page goes: --out page.html, or --serve, or both")
-    if out is not None:
-        from graphgate.io.files import check_output_path
-
-        check_output_path(out, (".html",))
+        raise InputError("give --out page.html, or --serve, or both")
+    check_files(edges, nodes, model, page=out)
     from graphgate.io.files import write_bytes
     from graphgate.visualization.page.page_content import build_content
     from graphgate.visualization.page.page_html import make_page
     from graphgate.visualization.page.page_server import PageServer, serve_page
 
-    name, graph, gate = embedded_graph(dataset, model, edges, nodes, reading)
+    name, graph, gate = embedded_graph(dataset, model, edges, nodes, options)
     encoded, title = gate.encode(graph), name[:1].upper() + name[1:]
     page = make_page(build_content(graph, encoded.embedding, encoded.attention, title=title))
     if out is not None:
@@ -101,5 +99,5 @@ def explore(
         typer.echo(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
     if serve:
         with PageServer(page, port) as server:
-            typer.echo(f"open {server.url}; Ctrl-C ends it")
+            typer.echo(f"open {server.url} in a browser; Ctrl-C stops the server")
             serve_page(server)

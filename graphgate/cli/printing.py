@@ -1,4 +1,4 @@
-"""How commands print: tables, and warnings of the library as plain lines."""
+"""What commands print: tables, one-line notes, and the result as JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -25,38 +26,56 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(*heads, box=box.SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*map(Text, row))  # a name in square brackets is no markup
-    # Where nobody's terminal sets a width, lines are as long as they need to be.
+        table.add_row(*map(Text, row))  # a name in square brackets is not markup
+    # Without a terminal there is no width to fit into.
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(table)
 
 
-def summary(graph: Graph) -> str:
-    """What was read, and how many nodes no edge names."""
-    alone = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
-    nodes = "node has" if alone == 1 else "nodes have"
-    return repr(graph) + (f"; {alone:,} {nodes} no edge" if alone else "")
+def print_graph(graph: Graph) -> None:
+    """Summarize a graph on standard error, including how many nodes have no edges."""
+    isolated = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
+    nodes = "node has" if isolated == 1 else "nodes have"
+    typer.echo(repr(graph) + (f"; {isolated:,} {nodes} no edges" if isolated else ""), err=True)
 
 
-class _Notes(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(f"note: {record.getMessage()}", err=True)
+def write_result(path: Path | None, content: dict[str, Any]) -> None:
+    """Write a result as JSON, with the command and the versions that produced it."""
+    if path is None:
+        return
+    from graphgate.io.files import write_json
+    from graphgate.io.provenance import versions
+
+    write_json(path, content | {"command": command_line(), "versions": versions()})
+    typer.echo(f"wrote {path}")
+
+
+def command_line() -> str:
+    return " ".join(["graphgate", *sys.argv[1:]])
 
 
 @contextmanager
-def notes() -> Iterator[None]:
-    """Print the library's warnings and log messages as plain lines."""
-    logger, handler = logging.getLogger("graphgate"), _Notes()
+def warnings_as_notes() -> Iterator[None]:
+    """Print warnings and log messages as one line each."""
+    logger, handler = logging.getLogger("graphgate"), _NoteHandler()
     level = logger.level
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", InputWarning)
+            warnings.simplefilter("always", TrainingWarning)
+            warnings.showwarning = lambda message, *_, **__: _print_note(message)
             yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-    for warning in caught:
-        if issubclass(warning.category, (InputWarning, TrainingWarning)):
-            typer.echo(f"note: {warning.message}", err=True)
+
+
+class _NoteHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        _print_note(record.getMessage())
+
+
+def _print_note(message: object) -> None:
+    typer.echo(f"note: {message}", err=True)

@@ -1,20 +1,20 @@
-"""The program `graphgate`: its commands register with `app`, and `main` answers mistakes."""
+"""The program `graphgate`: commands register with `app`, and `main` reports errors."""
 
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Annotated
 
 import typer
 
-from graphgate.errors import InputError, InputWarning
+from graphgate.cli.printing import warnings_as_notes
+from graphgate.errors import InputError
 
-# The groups of commands in the list of the help, in the order in which a user meets them.
+# The command groups of the help, in the order in which a user meets them.
 EMBEDDINGS, ANSWERS, PICTURES, PAPER = (
     "Embeddings",
-    "Answers from an embedding",
-    "Pictures",
+    "Using an embedding",
+    "Figures",
     "The paper's results",
 )
 
@@ -27,11 +27,11 @@ app = typer.Typer(
     epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet",
 )
 
-_NO_MEMORY = "not enough memory for this graph; use smaller --dims or a larger machine"
+_NO_MEMORY = "not enough memory for this graph; use smaller --dims or a machine with more memory"
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"graphgate {version('graphgate')}")
@@ -45,32 +45,26 @@ def _options(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Options that stand before every command; the help of the program is given above."""
+    """Options of the program itself; its help text is given above."""
 
 
 def main() -> None:
-    """The command `graphgate`: what a user did wrong is one line and exit code 2."""
+    """Run a command; a user error is one line and exit code 2."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", InputWarning)
-            warnings.showwarning = _show_note  # type: ignore[assignment]
+        with warnings_as_notes():
             app()
     except InputError as error:
         sys.exit(_fail(str(error)))
     except MemoryError:
         sys.exit(_fail(_NO_MEMORY))
     except RuntimeError as error:
-        if "allocate memory" not in str(error):  # torch's words for it
+        if "allocate memory" not in str(error):  # torch has no type for it on CPUs
             raise
         sys.exit(_fail(_NO_MEMORY))
     except SystemExit as stop:
         if stop.code == 130:
             typer.echo("interrupted", err=True)
         raise
-
-
-def _show_note(message: Warning | str, *_: object) -> None:
-    typer.echo(f"note: {message}", err=True)
 
 
 def _fail(message: str) -> int:

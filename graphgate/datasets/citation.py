@@ -18,6 +18,7 @@ from graphgate.datasets.download import download
 from graphgate.datasets.planetoid import NAMES, SPLITS
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
+from graphgate.io.files import make_folder
 from graphgate.io.progress import progress_bar
 
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
@@ -163,13 +164,7 @@ def fetch_dataset(
     The folder. Each file is checked against its SHA-256 before it is stored under its name.
     """
     check_name(name)
-    target = cache_folder() if folder is None else Path(folder).expanduser()
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{target} is not a folder; remove it or choose another one") from None
-    except OSError as error:
-        raise InputError(f"the folder {target} cannot be created: {error.strerror}") from None
+    target = make_folder(cache_folder() if folder is None else Path(folder).expanduser())
     files = planetoid.file_names(name)
     missing = [f for f in files if _status((target / f).read_bytes, _checksum(f)) != "ok"]
     with progress_bar(f"Downloading {name}", total=len(missing), show=progress) as advance:

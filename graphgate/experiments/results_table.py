@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphgate.errors import InputError
 from graphgate.experiments.evaluation import Evaluation
 from graphgate.experiments.experiment import Experiment
 from graphgate.experiments.grid import ExperimentGrid
 from graphgate.experiments.methods import Method, find_method
 from graphgate.experiments.settings import METRIC_TITLES, SETTINGS, Published, with_std
-from graphgate.io.files import write_bytes, write_json
+from graphgate.io.files import make_folder, write_bytes, write_json
 
 TOLERANCE = 1.5  # points below the published value that still count as reproduced
 
@@ -193,11 +192,7 @@ class ResultsTable:
 
     def save(self, folder: Path | str, name: str) -> None:
         """Write `name`.md, `name`.tex and `name`.json into a folder."""
-        folder = Path(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"the folder {folder} cannot be created: {error.strerror}") from None
+        folder = make_folder(folder)
         write_bytes(folder / f"{name}.md", (self.markdown() + "\n").encode())
         write_bytes(folder / f"{name}.tex", self.latex().encode())
         write_json(folder / f"{name}.json", self.to_list())

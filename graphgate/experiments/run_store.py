@@ -23,7 +23,7 @@ from graphgate.experiments.protocol import (
     run_clustering,
     run_links,
 )
-from graphgate.io.files import write_json
+from graphgate.io.files import make_folder, write_json
 from graphgate.io.provenance import versions
 
 RANDOM = "random"  # a different split for every seed
@@ -145,9 +145,6 @@ class RunStore:
     def add(self, spec: RunSpec, result: RunResult) -> None:
         """Store a run; the file is written completely or not at all."""
         path = self.folder / spec.file
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path.parent} cannot be created: {error.strerror}") from None
+        make_folder(path.parent)
         write_json(path, spec.fields() | {"run": result.to_dict(), "versions": versions()})
         self._known[path] = result

@@ -111,6 +111,16 @@ def check_new_folder(path: StrPath) -> Path:
     return target
 
 
+def make_folder(path: StrPath) -> Path:
+    """Create a folder and its parents where they do not exist."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be created: {error.strerror}") from None
+    return folder
+
+
 def _check_parent(target: Path) -> None:
     folder = target.parent
     if not folder.is_dir():

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from graphgate.errors import InputError
 from graphgate.graph.attributes import Column
 from graphgate.graph.graph import Graph
-from graphgate.io.files import StrPath
+from graphgate.io.files import StrPath, make_folder
 from graphgate.io.table_files import TABLE_ENDINGS, write_table
 from graphgate.io.tables import id_array, value_array
 
@@ -67,14 +67,10 @@ def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Pa
     """
     if ending not in TABLE_ENDINGS:
         raise InputError(f"a graph is written as {' or '.join(TABLE_ENDINGS)}, not {ending!r}")
-    target = Path(folder)
     edges, nodes = to_tables(graph)
     if ending == ".csv":
         nodes = _flat(nodes, graph)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"the folder {target} cannot be created: {error.strerror}") from None
+    target = make_folder(folder)
     return (
         write_table(target / f"edges{ending}", edges),
         write_table(target / f"nodes{ending}", nodes),

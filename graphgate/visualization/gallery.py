@@ -14,7 +14,7 @@ from graphgate.experiments.methods import find_method
 from graphgate.experiments.reproduce import reproduce
 from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 from graphgate.graph.graph import Graph
-from graphgate.io.files import replacing, write_json
+from graphgate.io.files import make_folder, replacing, write_json
 from graphgate.tasks.edge_attention import class_attention, edge_attention
 from graphgate.visualization.charts import BarSeries, draw_bars, draw_losses
 from graphgate.visualization.maps import draw_edges, draw_nodes, project, vectors_of
@@ -106,14 +106,11 @@ def ablation_charts(results: Path | str) -> dict[str, Any]:
 def _save(figures: Mapping[str, Any], folder: Path, formats: Sequence[str]) -> list[Path]:
     # Without a date the same figure is the same file.
     metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    make_folder(folder)
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, axes in figures.items():
-            for form in formats:
-                written.append(folder / f"{name}.{form}")
-                with replacing(written[-1]) as temporary:
-                    axes.figure.savefig(temporary, format=form, metadata=metadata[form])
-    except OSError as error:
-        raise InputError(f"figures cannot be written to {folder}: {error.strerror}") from None
+    for name, axes in figures.items():
+        for form in formats:
+            written.append(folder / f"{name}.{form}")
+            with replacing(written[-1]) as temporary:
+                axes.figure.savefig(temporary, format=form, metadata=metadata[form])
     return written

@@ -1,0 +1,315 @@
+"""`graphgate embed` and `transform`: tables in, vectors out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import graphgate
+from graphgate.cli.graph_options import GraphOptions, reads_graph
+from graphgate.cli.inputs import check_files, check_memory, naming_files, parse_dims
+from graphgate.cli.options import (
+    Activation,
+    AttentionOut,
+    Device,
+    Dims,
+    Dtype,
+    Edges,
+    EmbeddingOut,
+    Epochs,
+    Nodes,
+    OptionalEdges,
+    OptionalEmbeddingOut,
+    ReconstructionOut,
+    Seed,
+)
+from graphgate.cli.printing import command_line, print_graph
+from graphgate.cli.program import EMBEDDINGS, app
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from graphgate.estimators.gate import GATE, Attention
+    from graphgate.estimators.runs import RunRecord
+    from graphgate.graph.graph import Graph
+
+
+@app.command(
+    rich_help_panel=EMBEDDINGS,
+    epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet "
+    "--model model.safetensors --epochs 300",
+)
+@reads_graph
+def embed(
+    context: typer.Context,
+    options: GraphOptions,
+    edges: OptionalEdges = None,
+    nodes: Nodes = None,
+    out: OptionalEmbeddingOut = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(help="New folder for the embedding, model, attention and a record."),
+    ] = None,
+    repeat: Annotated[
+        Path | None,
+        typer.Option(help="Rerun the run in this folder and check that it is bit-identical."),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
+    ] = None,
+    attention: AttentionOut = None,
+    reconstruction: ReconstructionOut = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write an interactive HTML page of the graph.")
+    ] = None,
+    dims: Dims = "512,512",
+    preset: Annotated[
+        str, typer.Option(help="Formulation: authors (reference implementation) or paper.")
+    ] = "authors",
+    structure_weight: Annotated[
+        float, typer.Option(help="λ, weight of the structure loss relative to the feature loss.")
+    ] = 1.0,
+    activation: Activation = "identity",
+    epochs: Epochs = 200,
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-4,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after this many epochs without improvement.")
+    ] = None,
+    seed: Seed = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the training state here and resume from it.")
+    ] = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    force: Annotated[
+        bool, typer.Option("--force", help="Train even if memory is not expected to suffice.")
+    ] = False,
+) -> None:
+    """Learn an embedding of a graph and write one vector per node.
+
+    With --run, everything goes into one folder together with a record of parameters, inputs and
+    versions; --repeat reruns it and reports whether the result is bit-identical.
+    """
+    if repeat is None and edges is None:
+        raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
+    if repeat is None and out is None and run is None:
+        raise typer.BadParameter("give an output: --out FILE or --run FOLDER")
+    outputs = _Outputs(out, model, attention, reconstruction, page)
+    outputs.check(edges, nodes, run, checkpoint=checkpoint)
+    if run is not None:
+        from graphgate.io.files import check_new_folder
+
+        check_new_folder(run)
+    record, reading = None, options.reading()
+    if repeat is not None:
+        record, inputs = _stored_run(context, repeat, edges, nodes)
+        reading, params = graphgate.ReadingOptions.from_dict(record.reading), record.settings
+    else:
+        assert edges is not None
+        inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
+        params = {
+            "dims": parse_dims(dims),
+            "preset": preset,
+            "structure_weight": structure_weight,
+            "activation": activation,
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "patience": patience,
+            "random_state": seed,
+            "device": device,
+            "dtype": dtype,
+            "scale": not options.no_scale,
+        }
+    import torch
+
+    from graphgate.experiments.measure import measured
+
+    files = inputs["edges"], inputs.get("nodes")
+    graph = graphgate.read_graph(*files, **reading.to_dict())
+    print_graph(graph)
+    gate = graphgate.GATE(**params, checkpoint=checkpoint)
+    with naming_files(*files):
+        prepared = gate.prepare(graph)
+    outputs.check_names(graph, gate, run)
+    if not force:
+        check_memory(gate, prepared)
+    threads = torch.get_num_threads()
+    if record is not None:
+        torch.set_num_threads(record.threads)  # another number of threads rounds differently
+    try:
+        with measured() as cost:
+            gate.fit(prepared)
+    finally:
+        used = torch.get_num_threads()
+        torch.set_num_threads(threads)
+    gate.notes_["reading"] = reading.to_dict()
+    outputs.write(graph, gate, gate.embedding_, gate.attention_, lambda: gate.reconstruct(graph))
+    if run is not None:
+        from graphgate.estimators.runs import write_run
+
+        write_run(
+            run,
+            gate,
+            graph,
+            inputs=inputs,
+            reading=reading.to_dict(),
+            command=command_line(),
+            threads=used,
+            seconds=cost.seconds,
+            peak_memory_mb=cost.peak_memory_mb,
+        )
+        typer.echo(f"wrote the run to {run}")
+    if gate.history_.stopped == "interrupted":
+        typer.echo(f"wrote the result of {len(gate.history_)} epochs", err=True)
+        raise typer.Exit(130)
+    if record is not None:
+        _compare(record, inputs, gate.embedding_)
+
+
+def _stored_run(
+    context: typer.Context, folder: Path, edges: Path | None, nodes: Path | None
+) -> tuple[RunRecord, dict[str, Path]]:
+    """Record and tables of a stored run; tables that have moved can be given again."""
+    from graphgate.estimators.runs import read_run
+
+    allowed = {"edges", "nodes", "out", "run", "repeat", "model", "attention", "reconstruction"}
+    for name in context.params.keys() - allowed - {"page", "force"}:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = name.replace("_", "-")
+            raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
+    record = read_run(folder)
+    inputs = {
+        name: Path(os.path.relpath((folder / stored.path).resolve()))
+        for name, stored in record.inputs.items()
+    }
+    given = {"edges": edges, "nodes": nodes}
+    inputs |= {name: path for name, path in given.items() if path is not None}
+    for name, path in inputs.items():
+        if not path.is_file():
+            raise InputError(
+                f"the {name} of the run are not at {path}; give their new place: "
+                "graphgate embed EDGES --nodes NODES --repeat FOLDER"
+            )
+    return record, inputs
+
+
+def _compare(record: RunRecord, inputs: dict[str, Path], embedding: np.ndarray) -> None:
+    """Report whether inputs and embedding are those of the stored run; exit code 1 if not."""
+    from graphgate.estimators.runs import changed_inputs, embedding_sha256
+    from graphgate.io.provenance import versions
+
+    changed = changed_inputs(record, inputs)
+    for name, path in inputs.items():
+        typer.echo(f"{name}: {path} {'has CHANGED' if name in changed else 'is unchanged'}")
+    if embedding_sha256(embedding) == record.embedding_sha256:
+        typer.echo("embedding: bit-identical to the run's")
+        return
+    typer.echo("embedding: NOT bit-identical to the run's")
+    for name, now in versions().items():
+        if record.versions.get(name) != now:
+            typer.echo(f"{name}: version {record.versions.get(name, 'unknown')} then, {now} now")
+    raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """Files to write; None for those that were not requested."""
+
+    out: Path | None
+    model: Path | None = None
+    attention: Path | None = None
+    reconstruction: Path | None = None
+    page: Path | None = None
+
+    def check(self, *inputs: Path | None, checkpoint: Path | None = None) -> None:
+        check_files(
+            *inputs,
+            embedding=self.out,
+            model=self.model,
+            checkpoint=checkpoint,
+            attention=self.attention,
+            reconstruction=self.reconstruction,
+            page=self.page,
+        )
+
+    def check_names(self, graph: Graph, gate: GATE, run: Path | None = None) -> None:
+        """Before training: the formats can store these ids, labels and feature names."""
+        from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
+        from graphgate.io.reconstruction import check_feature_names
+
+        ending = ".parquet" if self.out is None else self.out.suffix.lower()
+        labels = graph.label_values()
+        stored_names(ending, graph.ids, labels if ending in LABEL_ENDINGS else None)
+        if run is not None:
+            stored_names(".parquet", graph.ids, labels)
+        if self.reconstruction is not None:
+            check_feature_names(self.reconstruction, getattr(gate, "feature_names_in_", None))
+
+    def write(
+        self,
+        graph: Graph,
+        gate: GATE,
+        vectors: np.ndarray,
+        attention: Attention,
+        reconstruct: Callable[[], Any],
+    ) -> None:
+        from graphgate.io.attention import write_attention
+        from graphgate.io.reconstruction import write_reconstruction
+
+        if self.out is not None:
+            graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.out)
+            typer.echo(f"wrote {graph.n_nodes:,} vectors of {vectors.shape[1]} to {self.out}")
+        if self.model is not None:
+            gate.save(self.model)
+            typer.echo(f"wrote the model to {self.model}")
+        if self.attention is not None:
+            write_attention(self.attention, graph.ids, attention.encoder, attention.decoder)
+            typer.echo(f"wrote the attention to {self.attention}")
+        if self.reconstruction is not None:
+            names = getattr(gate, "feature_names_in_", None)
+            write_reconstruction(self.reconstruction, graph.ids, reconstruct(), names)
+            typer.echo(f"wrote the reconstruction to {self.reconstruction}")
+        if self.page is not None:
+            graphgate.write_page(self.page, graph, vectors, attention, title=self.page.stem)
+            size = self.page.stat().st_size / 2**20
+            typer.echo(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
+
+
+@app.command(
+    rich_help_panel=EMBEDDINGS,
+    epilog="Example: graphgate transform model.safetensors edges.csv --nodes nodes.csv "
+    "--out embedding.parquet",
+)
+@reads_graph
+def transform(
+    model: Annotated[Path, typer.Argument(help="Model saved by `graphgate embed`.")],
+    edges: Edges,
+    out: EmbeddingOut,
+    options: GraphOptions,
+    nodes: Nodes = None,
+    attention: AttentionOut = None,
+    reconstruction: ReconstructionOut = None,
+    device: Device = "cpu",
+) -> None:
+    """Embed nodes with a saved model, including nodes it has never seen.
+
+    The model does not store a graph: give the nodes to embed together with everything within as
+    many hops of them as the model has layers. Tables are read as they were for training, unless
+    options say otherwise.
+    """
+    outputs = _Outputs(out, attention=attention, reconstruction=reconstruction)
+    outputs.check(model, edges, nodes)
+    gate = graphgate.GATE.load(model, device=device)
+    graph = options.read(edges, nodes, gate)
+    print_graph(graph)
+    outputs.check_names(graph, gate)
+    with naming_files(edges, nodes):
+        encoded = gate.encode(graph)
+    outputs.write(graph, gate, encoded.embedding, encoded.attention, encoded.reconstruction)

@@ -1,0 +1,133 @@
+"""`graphgate evaluate` and `reproduce`: methods evaluated as in the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import graphgate
+from graphgate.cli.inputs import check_files, import_from_here, parse_params
+from graphgate.cli.options import Jobs, Json, Params
+from graphgate.cli.printing import print_table, write_result
+from graphgate.cli.program import PAPER, app
+
+
+@app.command(
+    rich_help_panel=PAPER,
+    epilog="Example: graphgate evaluate --method gate --dataset cora --setting transductive "
+    "--runs 3 --seed 0 --json out.json",
+)
+def evaluate(
+    dataset: Annotated[str, typer.Option(help="cora, citeseer or pubmed.")],
+    method: Annotated[
+        str, typer.Option(help="gate, the name of a baseline, or your own module:Class.")
+    ] = "gate",
+    setting: Annotated[
+        str, typer.Option(help="transductive, inductive, clustering or links.")
+    ] = "transductive",
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs, each with its own seed.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the first run.")] = 0,
+    preset: Annotated[
+        str | None, typer.Option(help="Formulation of GATE: authors or paper; default: authors.")
+    ] = None,
+    set_: Params = None,
+    probe: Annotated[
+        str | None, typer.Option(help="one-vs-rest or multinomial; default: the preset's.")
+    ] = None,
+    unseen: Annotated[
+        str | None,
+        typer.Option(help="Splits hidden during inductive training: test or test,val."),
+    ] = None,
+    jobs: Jobs = None,
+    json: Json = None,
+) -> None:
+    """Train and score a method several times and compare with the paper."""
+    check_files(json=json)
+    source = graphgate.load_dataset(dataset)
+    import_from_here([method])
+    result = graphgate.evaluate(
+        method,
+        source,
+        setting=setting,
+        n_runs=runs,
+        random_state=seed,
+        preset=preset,
+        params=parse_params(set_),
+        probe=probe,
+        unseen=None if unseen is None else unseen.split(","),
+        n_jobs=jobs,
+    )
+    print_table(result.heads(), [result.row()])
+    if source.caveat:
+        typer.echo(source.caveat)
+    write_result(json, result.to_dict())
+
+
+@app.command(
+    rich_help_panel=PAPER,
+    epilog="Example: graphgate reproduce transductive --methods gcn,gae --datasets cora --runs 3",
+)
+def reproduce(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="transductive, inductive, formulations, ablation, edges, clustering or links."
+        ),
+    ],
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Rows, separated by commas: names or module:Class; default: all."),
+    ] = None,
+    datasets: Annotated[
+        str, typer.Option(help="Columns, separated by commas.")
+    ] = "cora,citeseer,pubmed",
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs per cell; default: as the experiment says.")
+    ] = None,
+    jobs: Jobs = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="random: a new split per seed; default: the dataset's own split."),
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Folder that stores every run.")] = Path("results"),
+    report: Annotated[
+        bool, typer.Option("--report", help="Only write the table of the stored runs.")
+    ] = False,
+    json: Annotated[Path | None, typer.Option(help="Write the cells to this .json file.")] = None,
+) -> None:
+    """Rerun a table: the paper's, clustering or link prediction.
+
+    Every run is stored in RESULTS/runs as soon as it ends and never repeated, so the same command
+    resumes after an interruption. --report prints the table of the stored runs and writes it to
+    RESULTS/tables as Markdown, LaTeX and JSON.
+    """
+    check_files(json=json)
+    columns, rows = datasets.split(","), None if methods is None else methods.split(",")
+    import_from_here(rows or [])
+    found = graphgate.reproduce(
+        table,
+        methods=rows,
+        datasets=columns,
+        n_runs=runs,
+        n_jobs=jobs,
+        split=split,
+        results=results,
+        run=not report,
+    )
+    if report:
+        typer.echo(found.markdown())
+        found.save(results / "tables", table)
+        typer.echo(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
+    else:
+        typer.echo(f"{found.n_new:,} new runs; all runs are in {results / 'runs'}")
+    from graphgate.datasets.citation import split_caveat
+    from graphgate.io.files import write_json
+
+    if json is not None:
+        write_json(json, found.to_list())
+    if table not in ("clustering", "links"):
+        for name in columns:
+            if found.grid.splits[name] == "seeded":
+                typer.echo(split_caveat(name, "seeded"), err=True)

@@ -1,0 +1,105 @@
+"""How tables are read: the same options for every command that reads a graph."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import graphgate
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    from graphgate.estimators.gate import GATE
+    from graphgate.graph.graph import Graph
+    from graphgate.io.reading_options import ReadingOptions
+
+
+def _option(*names: str, help: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Reading tables")
+
+
+_Text = str | None
+_Columns = list[str] | None
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """The fields of `ReadingOptions` as options; None where an option is not given."""
+
+    directed: Annotated[
+        bool | None, _option("--directed", help="Edges are directed; a target attends to sources.")
+    ] = None
+    source: Annotated[_Text, _option(help="Column with the source of an edge. [source]")] = None
+    target: Annotated[_Text, _option(help="Column with the target of an edge. [target]")] = None
+    weight: Annotated[
+        _Text, _option(help="Column with the weight of an edge, if any; '' ignores it. [weight]")
+    ] = None
+    id: Annotated[_Text, _option("--id", help="Column with the id of a node. [id]")] = None
+    label: Annotated[
+        _Text, _option(help="Column with the label of a node, if any; '' for none. [label]")
+    ] = None
+    drop: Annotated[_Columns, _option(help="Node column to ignore; repeatable.")] = None
+    words: Annotated[_Columns, _option(help="Text column to split into words; repeatable.")] = None
+    categories: Annotated[
+        _Columns, _option("--category", help="Numeric column to treat as categories; repeatable.")
+    ] = None
+    unknown_nodes: Annotated[
+        _Text,
+        _option(
+            help="What to do with edges to nodes that are not in the node table: drop (the edge), "
+            "add (the node, without attributes) or refuse. [drop]"
+        ),
+    ] = None
+    no_scale: Annotated[
+        bool, _option("--no-scale", help="Use numbers as they are, without standardizing them.")
+    ] = False
+
+    def read(self, edges: Path, nodes: Path | None, gate: GATE | None = None) -> Graph:
+        """The graph; for a fitted `gate`, read as its training graph unless stated otherwise."""
+        options, kinds = self.reading(gate), None
+        if gate is not None:
+            if self.no_scale:
+                raise InputError("the model scales numbers as it was trained to; omit --no-scale")
+            if self.directed and not gate.fitted_on_.directed:
+                raise InputError("the model was trained on undirected edges; omit --directed")
+            encoder = gate.encoder_
+            kinds = None if encoder is None else encoder.kinds
+            kinds = kinds and {name: kinds[name] for name in kinds if name not in options.drop}
+        return graphgate.read_graph(edges, nodes, kinds=kinds, **asdict(options))
+
+    def reading(self, gate: GATE | None = None) -> ReadingOptions:
+        """What is given here, else what the model was trained with, else the defaults."""
+        stored: dict[str, Any] = {}
+        if gate is not None:
+            stored = gate.notes_.get("reading", {}) | {"directed": gate.fitted_on_.directed}
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        del given["no_scale"]
+        options = stored | given
+        options |= {name: options[name] or None for name in ("weight", "label") if name in options}
+        return graphgate.ReadingOptions.from_dict(options)
+
+
+def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `GraphOptions` to a command, which receives them as `options`."""
+    own = inspect.signature(command, eval_str=True)
+    added = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for option in inspect.signature(GraphOptions, eval_str=True).parameters.values()
+    ]
+
+    @wraps(command)
+    def wrapper(*args: Any, **given: Any) -> None:
+        options = GraphOptions(**{option.name: given.pop(option.name) for option in added})
+        command(*args, options=options, **given)
+
+    # Typer reads the signature and the annotations.
+    kept = [each for each in own.parameters.values() if each.name != "options"]
+    wrapper.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
+    return wrapper

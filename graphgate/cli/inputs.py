@@ -1,0 +1,143 @@
+"""What a user gave: files, sizes, parameters, and the graph and model a command is about."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import graphgate
+from graphgate.cli.graph_options import GraphOptions
+from graphgate.cli.printing import print_graph
+from graphgate.errors import InputError, MemoryLimitError
+
+if TYPE_CHECKING:
+    from graphgate.estimators.gate import GATE
+    from graphgate.graph.graph import Graph
+
+
+def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
+    """Before any work: outputs can be written, and none is an input or another output.
+
+    outputs : by kind, which decides on the file endings.
+    """
+    from graphgate.io.embeddings import EMBEDDING_ENDINGS
+    from graphgate.io.files import check_output_path
+    from graphgate.io.reconstruction import RECONSTRUCTION_ENDINGS
+    from graphgate.io.table_files import TABLE_ENDINGS
+
+    endings = {
+        "embedding": EMBEDDING_ENDINGS,
+        "table": TABLE_ENDINGS,
+        "attention": TABLE_ENDINGS,
+        "reconstruction": RECONSTRUCTION_ENDINGS,
+        "model": (".safetensors",),
+        "checkpoint": (".safetensors",),
+        "page": (".html",),
+        "json": (".json",),
+    }
+    seen: dict[Path, Path] = {}
+    for path in (*inputs, *outputs.values()):
+        if path is not None and seen.setdefault(path.resolve(), path) is not path:
+            raise InputError(f"{path} is given twice; give every input and output its own file")
+    for kind, path in outputs.items():
+        if path is not None:
+            check_output_path(path, endings[kind])
+
+
+def parse_dims(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--dims takes integers such as 512,512, got {text!r}") from None
+
+
+def parse_params(given: list[str] | None) -> dict[str, object]:
+    """NAME=VALUE with a TOML value; a word needs no quotes, a list no brackets."""
+    params: dict[str, object] = {}
+    for text in given or []:
+        name, sign, value = text.partition("=")
+        if not (sign and name):
+            raise InputError(f"--set takes NAME=VALUE, got {text!r}")
+        params[name] = value
+        for toml in (f"[{value}]" if "," in value else value, value):
+            with suppress(tomllib.TOMLDecodeError):
+                params[name] = tomllib.loads(f"value = {toml}")["value"]
+    return params
+
+
+def import_from_here(methods: Sequence[str]) -> None:
+    """Let a method of the user's own, module:Class, be found in the current folder too."""
+    if any(":" in name for name in methods) and "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def read_named_graph(
+    dataset: str | None,
+    edges: Path | None,
+    nodes: Path | None,
+    options: GraphOptions,
+    gate: GATE | None = None,
+) -> tuple[str, Graph]:
+    """Name and graph: from files where EDGES is given, else a citation graph."""
+    if edges is not None:
+        graph = options.read(edges, nodes, gate)
+        print_graph(graph)
+        return edges.name.partition(".")[0] or edges.name, graph
+    if nodes is not None or dataset is None:
+        raise InputError("no edges are given; add EDGES, or name a citation graph with --dataset")
+    return dataset, graphgate.load_dataset(dataset).graph
+
+
+@contextmanager
+def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
+    """Let errors about nodes or edges name the file they come from."""
+    try:
+        yield
+    except InputError as error:
+        file = {"nodes": nodes or edges, "edges": edges}.get(error.about or "")
+        if file is None:
+            raise
+        raise InputError(f"{file}: {error}") from None
+
+
+def check_memory(gate: GATE, prepared: Graph) -> None:
+    """Refuse a graph, as `GATE.prepare` returns it, that does not fit into memory."""
+    from graphgate.estimators.estimate import check_fits, format_bytes
+
+    try:
+        check_fits(prepared, gate)
+    except MemoryLimitError as error:
+        raise InputError(
+            f"training needs about {format_bytes(error.needed)} of memory, but "
+            f"{format_bytes(error.available)} is available; {fitting_dims(error.fitting_dims)}, "
+            "and `graphgate embed --force` runs it anyway"
+        ) from None
+
+
+def fitting_dims(dims: tuple[int, ...] | None) -> str:
+    return "no --dims would fit" if dims is None else f"--dims {','.join(map(str, dims))} would fit"
+
+
+def embedded_graph(
+    dataset: str, model: Path | None, edges: Path | None, nodes: Path | None, options: GraphOptions
+) -> tuple[str, Graph, GATE]:
+    """Name, graph and model; without a saved model, one is trained."""
+    gate = None if model is None else graphgate.GATE.load(model)
+    name, graph = read_named_graph(dataset, edges, nodes, options, gate)
+    if gate is None:
+        gate = graphgate.GATE(random_state=0, scale=not options.no_scale)
+        if edges is None:
+            from graphgate.experiments.experiment import find_experiment
+
+            experiment = find_experiment("gate", dataset, "transductive")
+            assert experiment is not None
+            gate.set_params(**experiment.params)
+        with naming_files(edges, nodes):
+            prepared = gate.prepare(graph)
+        check_memory(gate, prepared)
+        gate.fit(prepared)
+    return name, graph, gate
