@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 
-from graphgate import Graph, InputError, from_anndata, to_anndata
+from graphgate import AttributeEncoder, Graph, InputError, from_anndata, to_anndata
 from tests.graphs import graphs
 from tests.tissues import layered_tissue
 
@@ -58,3 +58,16 @@ def test_graphs_that_an_anndata_cannot_hold(monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(InputError, match="needs anndata: pip install"):
         to_anndata(Graph(np.eye(2)))
+
+
+def test_attributes_are_encoded_and_edges_alone_have_no_features():
+    columns = {"age": [31.0, 52.0, 25.0], "town": ["Ulm", "Bern", "Ulm"]}
+    graph = Graph.from_edges(None, [(0, 1), (1, 2)], attributes=columns)
+    adata = to_anndata(graph)
+    encoder = AttributeEncoder().fit(graph.attributes)
+    expected = encoder.transform(graph.attributes)
+    assert (sp.csr_array(adata.X) != sp.csr_array(expected)).nnz == 0
+    assert adata.var_names.tolist() == list(encoder.get_feature_names_out())
+    bare = to_anndata(Graph.from_edges(None, [(0, 1), (1, 2)]))
+    assert bare.X is None
+    assert bare.obsp["connectivities"].nnz == 4

@@ -136,6 +136,10 @@ def test_edges_are_colored_by_shared_class_and_wide_by_attention():
     widths = [drawn[key][1] for key in [((0, 0), (1, 0)), ((0, 0), (0, 1)), ((1, 0), (0, 1))]]
     assert widths == sorted(widths)
     assert widths[0] < widths[2]
+    colors = [to_hex(color) for color in lines.get_colors()]  # in drawing order
+    assert colors == ["#000000", "#000000", COLORS[0].lower()]
+    order = [drawn[tuple(map(tuple, segment))][1] for segment in lines.get_segments()]
+    assert order[0] < order[1]  # thin before thick
     assert "#000000" not in COLORS  # black is for edges between classes
 
 

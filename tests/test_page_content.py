@@ -110,3 +110,9 @@ def test_what_cannot_be_shown_is_one_sentence(change, message):
     with pytest.raises(InputError, match=message) as error:
         build_content(graph, **{"points": np.zeros((6, 2))} | given)
     assert "\n" not in str(error.value)
+
+
+def test_neighbors_are_counted_in_both_directions():
+    graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 0), (2, 1)], directed=True)
+    counts = {each.name: each.values for each in build_content(graph, np.eye(4)).columns}
+    assert counts["neighbors"].tolist() == [1, 2, 1, 0]

@@ -7,9 +7,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from page_graphs import random_attention, ring, small_content
 
-from graphgate import InputError, write_page
+from graphgate import Graph, InputError, write_page
 from graphgate.visualization.page import page_html
 from graphgate.visualization.page.deckgl import deckgl_script
 from graphgate.visualization.page.page_content import build_content
@@ -125,3 +126,10 @@ def test_write_page_writes_the_page_of_the_content(tmp_path):
 def test_a_page_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         write_page(tmp_path / "no" / "page.html", ring(), np.eye(6))
+
+
+def test_tiny_attention_is_not_taken_for_none():
+    graph = Graph.from_edges(np.eye(2), [(0, 1)], directed=True)
+    alpha = sp.csr_array([[1.0, 0.0], [1e-9, 1.0]])
+    reader = Reader(make_page(build_content(graph, np.eye(2), alpha)))
+    assert reader.array("attention").tolist() == [0, 1]

@@ -129,7 +129,7 @@ def draw_edges(
     axes = new_axes(4.4, title)
     codes = np.full(len(points), -1) if codes is None else codes
     ends, raw = codes[found.edges], found.raw
-    shared = np.where((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0), ends[:, 0], -1)
+    shared = np.where(ends[:, 0] == ends[:, 1], ends[:, 0], -1)
     # Edges between classes first, so that they hide no class; then thin before thick.
     order = np.lexsort((raw, shared >= 0))
     lines = LineCollection(

@@ -144,7 +144,6 @@ def _projected(z: np.ndarray, random_state: int | None) -> tuple[np.ndarray, str
     weight = 1 / (distance + 1e-6 * (distance.mean() + 1e-12) + 1e-12)
     weight /= weight.sum(axis=1, keepdims=True)
     points = np.einsum("nk,nkd->nd", weight, placed[near])
-    points[sample] = placed
     return points, f"t-SNE of {len(sample):,} nodes, the others placed among their nearest"
 
 
