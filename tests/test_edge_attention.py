@@ -36,10 +36,10 @@ def test_uniform_attention_is_one_once_corrected_for_degree():
 
 def test_attention_within_and_between_classes_by_hand():
     found = class_attention(edge_attention(ATTENTION), np.array([0, 0, 1, 1]))
-    assert (found.same_edges, found.other_edges) == (1, 2)
-    assert found.raw_ratio == pytest.approx(0.2 / 0.25)
-    assert found.corrected_ratio == pytest.approx(0.6 / 0.75)
-    assert found.to_dict()["bound"] == pytest.approx(math.e)
+    assert (found["same_edges"], found["other_edges"]) == (1, 2)
+    assert found["raw_ratio"] == pytest.approx(0.2 / 0.25)
+    assert found["corrected_ratio"] == pytest.approx(0.6 / 0.75)
+    assert found["bound"] == pytest.approx(math.e)
 
 
 def test_edges_with_an_unlabelled_end_are_ignored():

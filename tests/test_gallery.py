@@ -61,7 +61,7 @@ def test_the_same_figures_are_the_same_files(tmp_path, graph, gate):
     assert list(contents[0]) == [*kinds, "mine-attention.json"]
     assert not list(tmp_path.rglob("*.part"))
     found = class_attention(edge_attention(gate.attention_.average), graph.labels)
-    assert json.loads((tmp_path / "one" / "mine-attention.json").read_text()) == found.to_dict()
+    assert json.loads((tmp_path / "one" / "mine-attention.json").read_text()) == found
 
 
 def test_attention_history_and_stored_runs_are_optional(tmp_path, graph, gate):

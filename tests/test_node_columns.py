@@ -5,7 +5,6 @@ import pytest
 from page_graphs import ring, small_content
 
 from graphgate import Graph, InputWarning
-from graphgate.visualization.page.node_columns import guessed_column
 
 
 def test_columns_of_a_graph():
@@ -81,23 +80,20 @@ def test_of_very_many_columns_the_first_are_shown_with_a_warning():
     ("values", "kind"),
     [
         (np.linspace(0, 1, 300), "number"),
-        (np.arange(300), "number"),
-        (np.arange(300) % 3, "category"),
+        (np.arange(300) % 3, "number"),
         (np.arange(300) % 2 == 0, "category"),
+        ([f"name {i % 9}" for i in range(300)], "category"),
         ([f"name {i}" for i in range(300)], "text"),
         (["x", None, 3] * 100, "category"),
     ],
 )
-def test_kinds_of_columns(values, kind):
-    assert guessed_column("c", values, 300).kind == kind
+def test_kinds_of_given_columns(values, kind):
+    made = small_content(ring(300), columns={"c": values}).columns[-1]
+    assert (made.name, made.kind) == ("c", kind)
 
 
 def test_missing_values_have_no_category():
-    made = guessed_column("c", np.array(["x", None, float("nan"), ""], dtype=object), 4)
-    assert made.values.tolist() == [0, -1, -1, -1]
-    assert np.isnan(guessed_column("c", [1.0, np.inf, np.nan, 2.5], 4).values).tolist() == [
-        0,
-        1,
-        1,
-        0,
-    ]
+    made = small_content(columns={"c": ["x", None, float("nan"), "x", None, "a"]}).columns[-1]
+    assert made.values.tolist() == [1, -1, -1, 1, -1, 0]
+    numbers = small_content(columns={"c": [1.0, None, np.nan, 2.5, 3, 4]}).columns[-1].values
+    assert np.isnan(numbers).tolist() == [0, 1, 1, 0, 0, 0]

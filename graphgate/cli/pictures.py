@@ -59,8 +59,8 @@ def figures(
     found = class_attention(edge_attention(encoded.attention.average), graph.labels)
     if found is not None:
         typer.echo(
-            f"edges within a class receive {found.raw_ratio:.3f} times the attention of other "
-            f"edges; {found.corrected_ratio:.3f} times corrected for degree (at most e = 2.718)"
+            f"edges within a class receive {found['raw_ratio']:.3f} times the attention of other "
+            f"edges; {found['corrected_ratio']:.3f} times corrected for degree (at most e = 2.718)"
         )
 
 

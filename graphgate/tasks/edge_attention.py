@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,36 +46,12 @@ def edge_attention(attention: sp.csr_array) -> EdgeAttention:
     return EdgeAttention(edges, directions, np.diff(attention.indptr))
 
 
-@dataclass(frozen=True)
-class ClassAttention:
-    """Mean attention of edges within a class and between classes, raw and degree-corrected.
+def class_attention(found: EdgeAttention, labels: np.ndarray) -> dict[str, float] | None:
+    """Mean attention of edges within and between classes, raw and degree-corrected.
 
     Attention is the softmax of sigmoids, so the coefficients of two neighbors of a node differ by
-    less than a factor of e, which bounds the corrected ratio.
-    """
-
-    same_edges: int
-    other_edges: int
-    same_raw: float
-    other_raw: float
-    same_corrected: float
-    other_corrected: float
-
-    @property
-    def raw_ratio(self) -> float:
-        return self.same_raw / self.other_raw
-
-    @property
-    def corrected_ratio(self) -> float:
-        return self.same_corrected / self.other_corrected
-
-    def to_dict(self) -> dict[str, Any]:
-        ratios = {"raw_ratio": self.raw_ratio, "corrected_ratio": self.corrected_ratio}
-        return asdict(self) | ratios | {"bound": float(np.e)}
-
-
-def class_attention(found: EdgeAttention, labels: np.ndarray) -> ClassAttention | None:
-    """Compare edges within and between classes; None if there are no edges of one kind.
+    less than a factor of e, the "bound" of the corrected ratio. None if there are no edges of one
+    kind.
 
     labels : (N,), -1 where a node has none; edges with such an end are ignored.
     """
@@ -86,12 +61,12 @@ def class_attention(found: EdgeAttention, labels: np.ndarray) -> ClassAttention 
     other = known & ~same
     if not (same.any() and other.any()):
         return None
-    raw, corrected = found.raw, found.corrected
-    return ClassAttention(
-        int(same.sum()),
-        int(other.sum()),
-        float(raw[same].mean()),
-        float(raw[other].mean()),
-        float(corrected[same].mean()),
-        float(corrected[other].mean()),
-    )
+    means: dict[str, float] = {"same_edges": int(same.sum()), "other_edges": int(other.sum())}
+    for name, values in (("raw", found.raw), ("corrected", found.corrected)):
+        inside, between = float(values[same].mean()), float(values[other].mean())
+        means |= {
+            f"same_{name}": inside,
+            f"other_{name}": between,
+            f"{name}_ratio": inside / between,
+        }
+    return means | {"bound": float(np.e)}

@@ -127,16 +127,11 @@ def _non_edges(rng: np.random.Generator, pairs: np.ndarray, n: int, wanted: int)
     return np.where(flipped[:, None], ends[:, ::-1], ends)
 
 
-def link_scores(vectors: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """h_i · h_j for every pair, (M,), in double precision."""
-    left, right = vectors[pairs[:, 0]], vectors[pairs[:, 1]]
-    return np.einsum("md,md->m", left, right, dtype=np.float64)
-
-
 def link_quality(vectors: np.ndarray, edges: np.ndarray, non_edges: np.ndarray) -> dict[str, float]:
     """AUC and average precision of h_i · h_j for edges against non-edges, in percent."""
     truth = np.repeat([1, 0], [len(edges), len(non_edges)])
-    scores = link_scores(vectors, np.concatenate([edges, non_edges]))
+    left, right = np.concatenate([edges, non_edges]).T
+    scores = np.einsum("md,md->m", vectors[left], vectors[right], dtype=np.float64)
     if not np.isfinite(scores).all():
         raise InputError("the embedding has values that are not finite; links cannot be scored")
     return {

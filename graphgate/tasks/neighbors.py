@@ -79,8 +79,6 @@ def _scaled(vectors: np.ndarray, order: float) -> np.ndarray:
 
 def _largest(values: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k largest values per row, largest first, equal values in column order."""
-    if 4 * k >= values.shape[1]:
-        return np.argsort(-values, axis=1, kind="stable")[:, :k]
     bounds = np.partition(values, -k, axis=1)[:, -k]  # the k-th largest value
     found = np.empty((len(values), k), dtype=np.int64)
     for row, (line, bound) in enumerate(zip(values, bounds, strict=True)):

@@ -73,7 +73,7 @@ def write_figures(
     written = _save(figures, Path(folder), formats)
     if statistics is not None:
         written.append(Path(folder) / f"{name}-attention.json")
-        write_json(written[-1], statistics.to_dict())
+        write_json(written[-1], statistics)
     return written
 
 

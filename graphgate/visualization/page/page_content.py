@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphgate.errors import InputError
 from graphgate.estimators.gate import Attention
+from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.tasks.classification import encode_labels
 from graphgate.tasks.clustering import cluster_vectors, count_distinct
@@ -22,7 +23,7 @@ from graphgate.visualization.page.node_columns import (
     NodeColumn,
     attribute_columns,
     category_column,
-    guessed_column,
+    shown_columns,
 )
 
 NEAREST = 12
@@ -179,7 +180,10 @@ def _all_columns(
     for each in attribute_columns(graph, MOST_ATTRIBUTE_COLUMNS):
         if each.name not in given:
             yield replace(each, name=f"{each.name} (attribute)") if each.name in taken else each
-    for name, values in given.items():
-        if str(name) in taken:
-            raise InputError(f"the column {name!r} exists already; give it another name")
-        yield guessed_column(str(name), values, graph.n_nodes)
+    if repeated := taken & given.keys():
+        raise InputError(f"the column {min(repeated)!r} exists already; give it another name")
+    if given:
+        table = Attributes.from_columns(given)
+        if len(table) != graph.n_nodes:
+            raise InputError(f"columns has {len(table):,} values for {graph.n_nodes:,} nodes")
+        yield from shown_columns(table)
