@@ -207,13 +207,13 @@ def test_kinds_of_ids(made):
     assert same.ids.tolist() == ["2", "1"]  # text stays text
     assert same.n_edges == 1
     assert made({"source": ["1"], "target": ["2"]}, {"id": [2, 1], "a": [0, 1]}).n_edges == 1
-    with pytest.raises(InputError, match=r"'source' names nodes by integers, but their ids in "
-                       ".* are text; use the same"):  # fmt: skip
-        made({"source": [1], "target": [2]}, {"id": ["1", "b"], "a": [0, 1]})
-    with pytest.raises(InputError, match=r"by text, but their ids in .* are integers"):
+    mixed = made({"source": ["1"], "target": [2]}, None)
+    assert mixed.ids.tolist() == [1, 2]
+    with pytest.raises(InputError, match="edges name '01', but ids are 1 and 2"):
         made({"source": ["01"], "target": ["2"]}, {"id": [1, 2], "a": [0, 1]})
-    with pytest.raises(InputError, match="by integers in one of 'source' and 'target'"):
-        made({"source": ["1"], "target": [2]}, None)
+    with pytest.warns(InputWarning, match="1 of 2 edges names a node .* such as 2 "):
+        graph = made({"source": [1, 1], "target": [2, 7]}, {"id": ["1", "b", "7"], "a": [0, 1, 2]})
+    assert (graph.ids.tolist(), graph.n_edges) == (["1", "b", "7"], 1)
 
 
 def test_whole_numbers_that_a_missing_value_made_floats(made):

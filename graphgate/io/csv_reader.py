@@ -277,7 +277,7 @@ class _Scan:
         if b'"' in block or data[self._REACH - 1] == ord('"'):
             self._count_quotes(data, np.flatnonzero(seen == ord('"')) + self._REACH - 1)
         if not self.padded:
-            self._find_zeros(data, np.flatnonzero(seen == ord("0")) + self._REACH - 1)
+            self._find_zeros(data)
 
     def _count_quotes(self, data: np.ndarray, at: np.ndarray) -> None:
         # Of a doubled quote, the first seems to close the cell and the second to open it again.
@@ -286,9 +286,15 @@ class _Scan:
         self._misplaced |= not np.isin(beside, self._edges).all()
         self._quotes += len(at)
 
-    def _find_zeros(self, data: np.ndarray, at: np.ndarray) -> None:
+    def _find_zeros(self, data: np.ndarray) -> None:
+        start = self._REACH - 1
+        previous, following = data[start - 1 : -2], data[start + 1 :]
+        # Few zeros pass: not those within a number, and not a single zero.
+        zeros = (data[start:-1] == ord("0")) & (following >= ord("0"))
+        zeros &= (previous - np.uint8(ord("0")) > 9) & (previous != ord("."))
+        at = np.flatnonzero(zeros) + start
         after = data[at + 1]
-        at = at[((after >= ord("0")) & (after <= ord("9"))) | (after | 32 == ord("x"))]
+        at = at[(after <= ord("9")) | (after | 32 == ord("x"))]
         before = at - 1
         before -= np.isin(data[before], (ord("+"), ord("-")))
         while (blank := np.isin(data[before], self._blanks) & (before > 0)).any():

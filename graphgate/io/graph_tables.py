@@ -17,12 +17,12 @@ from graphgate.graph.attributes import Attributes, Column
 from graphgate.graph.graph import Graph
 from graphgate.io.columns import attribute_column, floats, is_text, unfit
 from graphgate.io.node_ids import (
-    alike,
     appearing,
     as_integers,
     check_distinct,
     id_column,
     rows_of,
+    same_type,
     spelled_ids,
 )
 from graphgate.io.reading_options import ReadingOptions
@@ -241,17 +241,9 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     cells = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
     weights = _weights(table, weight[0], read[weight[0]]) if weight else None
     if nodes is None:
-        if cells[0].type != cells[1].type:
-            raise InputError(
-                f"{table.what} names nodes by integers in one of {source!r} and {target!r} and by "
-                "text in the other; use the same type in both"
-            )
-        ids, pairs = appearing(cells)
+        ids, pairs = appearing(same_type(*cells))
         return Edges(pairs, weights, ids)
-    ends = [
-        rows_of(nodes.ids, nodes.table, column, table, name)
-        for column, name in zip(cells, (source, target), strict=True)
-    ]
+    ends = [rows_of(nodes.ids, column) for column in cells]
     edges = Edges(np.stack(ends, axis=1), weights, nodes.ids)
     if (edges.pairs >= 0).all():
         return edges
@@ -303,16 +295,17 @@ def _without_unknown(
 def _with_added(
     edges: Edges, cells: list[pa.ChunkedArray], missing: np.ndarray, rows: np.ndarray
 ) -> Edges:
-    if cells[0].type != cells[1].type:
-        cells = [cell.cast(pa.large_string()) for cell in cells]
-    new, places = appearing([cell.take(pa.array(rows)) for cell in cells])
+    new, places = appearing(same_type(*(cell.take(pa.array(rows)) for cell in cells)))
     # Some of the ids in these rows are known; only the others are added.
     fresh = np.zeros(len(new), dtype=bool)
     fresh[places[missing[rows]]] = True
     number = np.cumsum(fresh) - 1 + len(edges.ids)
     pairs = edges.pairs.copy()
     pairs[rows] = np.where(missing[rows], number[places], pairs[rows])
-    ids, added = alike(edges.ids, new.filter(pa.array(fresh)))
+    added = new.filter(pa.array(fresh))
+    if is_text(edges.ids.type):
+        added = added.cast(pa.large_string())
+    ids, added = same_type(edges.ids, added)
     return Edges(pairs, edges.weights, pa.chunked_array([*ids.chunks, *added.chunks]), len(added))
 
 

@@ -13,9 +13,6 @@ from graphgate.errors import InputError
 from graphgate.io.columns import is_text, one_piece
 from graphgate.io.tables import Table
 
-# Integers as `str` writes them; "07" is text.
-_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
-
 
 def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Ids as int64 or text, none missing; UUIDs become text.
@@ -50,13 +47,13 @@ def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArr
 
 
 def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Text that spells integers as integers; None if any of it does not."""
-    if not pc.all(pc.match_substring_regex(column, _INTEGER), min_count=0).as_py():
-        return None
+    """Text that spells integers, as `str` writes them, as integers; None if any of it does not."""
     try:
-        return column.cast(pa.int64())
-    except pa.ArrowInvalid:  # more than 64 bits
+        integers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
         return None
+    same = pc.equal(integers.cast(column.type), column)  # "07" is text
+    return integers if pc.all(same, min_count=0).as_py() else None
 
 
 def spelled_ids(table: Table, *columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
@@ -68,47 +65,26 @@ def spelled_ids(table: Table, *columns: pa.ChunkedArray) -> list[pa.ChunkedArray
     return found if len(found) == len(columns) else list(columns)
 
 
-def rows_of(
-    ids: pa.ChunkedArray, nodes: Table, cells: pa.ChunkedArray, edges: Table, name: str
-) -> np.ndarray:
-    """(E,) node rows of the ids in a column of an edge table, -1 where there is none.
+def same_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Ids with one type: unchanged, integers where all of the text spells integers, or text."""
+    if len({column.type for column in columns}) == 1:
+        return list(columns)
+    integers = [as_integers(each) if is_text(each.type) else each for each in columns]
+    found = [column for column in integers if column is not None]
+    if len(found) == len(columns):
+        return found
+    return [column.cast(pa.large_string()) for column in columns]
 
-    An integer matches text with the same digits, but only if one of the two tables is a text file,
-    or if all of the text spells integers.
+
+def rows_of(ids: pa.ChunkedArray, cells: pa.ChunkedArray) -> np.ndarray:
+    """(E,) positions of the cells' ids among the ids of the nodes, -1 where there is none.
+
+    An integer matches text with the same digits.
     """
-    if len(cells) and ids.type != cells.type:
-        if nodes.spelled or edges.spelled:
-            ids, cells = ids.cast(pa.large_string()), cells.cast(pa.large_string())
-        elif is_text(ids.type):
-            ids = _required_integers(ids, nodes, cells, edges, name)
-        else:
-            cells = _required_integers(cells, nodes, cells, edges, name)
-    found = pc.index_in(cells if len(cells) else ids.slice(0, 0), value_set=one_piece(ids))
+    ids, cells = same_type(ids, cells if len(cells) else ids.slice(0, 0))
+    found = pc.index_in(cells, value_set=one_piece(ids))
     rows: np.ndarray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
     return rows
-
-
-def _required_integers(
-    text: pa.ChunkedArray, nodes: Table, cells: pa.ChunkedArray, edges: Table, name: str
-) -> pa.ChunkedArray:
-    integers = as_integers(text)
-    if integers is not None:
-        return integers
-    kinds = ("text", "integers") if is_text(cells.type) else ("integers", "text")
-    raise InputError(
-        f"{edges.what}, column {name!r} names nodes by {kinds[0]}, but their ids in {nodes.what} "
-        f"are {kinds[1]}; use the same type in both"
-    )
-
-
-def alike(ids: pa.ChunkedArray, others: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Both with the same type: integers if the others spell integers, otherwise text."""
-    if ids.type == others.type:
-        return ids, others
-    integers = as_integers(others) if is_text(others.type) else None
-    if integers is not None:
-        return ids, integers
-    return ids.cast(pa.large_string()), others.cast(pa.large_string())
 
 
 def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
