@@ -247,6 +247,8 @@ def test_pajek_arcs_edges_and_both(tmp_path):
         tmp_path, "g.net", PAJEK + "*Arcslist\n1 2 3\n*edgeslist\n3 4\n", drop=["age", "town"]
     )
     assert lists.adjacency.toarray().tolist() == [[0, 1, 1, 0], *expected[1:]]
+    none = read(tmp_path, "g.net", "*Vertices 3\n*Arcs\n*Edges\n1 2\n2 3\n")  # as Pajek writes it
+    assert (none.directed, none.n_edges) == (False, 2)
 
 
 def test_pajek_without_labels_and_with_labels_twice(tmp_path):

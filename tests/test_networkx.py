@@ -260,8 +260,8 @@ def test_refusals(g, arguments, message):
 def test_vectors_that_do_not_fit():
     g = nx.path_graph(2)
     g.nodes[0]["x"] = [1.0, 2.0]
-    with pytest.raises(InputError, match="node 1 has no vector 'x', but other nodes have"):
+    with pytest.raises(InputError, match="'x' has 2 entries at some nodes, but 0 at node 1"):
         from_networkx(g)
     g.nodes[1]["x"] = [1.0]
-    with pytest.raises(InputError, match="'x' has 2 entries at node 0, but 1 at node 1"):
+    with pytest.raises(InputError, match="'x' has 2 entries at some nodes, but 1 at node 1"):
         from_networkx(g)

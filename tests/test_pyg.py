@@ -178,7 +178,7 @@ def test_masks_of_several_splits():
         ({"y": torch.ones(3, 2)}, r"y has the shape \(3, 2\) for 3 nodes"),
         ({"y": torch.tensor([0, 1, 2]), "classes": ["a", "b"]}, "y has the class 2, but classes"),
         ({"x": torch.tensor([[1.0], [float("nan")], [0]])}, "NaN at row 1"),
-        ({"ids": ["a", "b"]}, "2 ids for 3 nodes"),
+        ({"ids": ["a", "b"]}, "2 node ids for 3 nodes"),
         ({"ids": ["a", "b", "a"]}, "'a' is given more than once"),
         (
             {

@@ -22,6 +22,7 @@ import pyarrow.parquet
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
+from graphgate.io.columns import one_piece
 from graphgate.io.csv_reader import CsvTable
 from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
 from graphgate.io.node_ids import as_integers
@@ -245,9 +246,7 @@ def _read_parquet(path: Path) -> Embedding:
     for name in ("node_id", "embedding"):
         if name not in table.column_names:
             raise InputError(f"{path} has no column {name!r}; it is not an embedding")
-    vectors = table.column("embedding").combine_chunks()
-    if isinstance(vectors, pa.ChunkedArray):  # a table without rows has no chunk
-        vectors = vectors.chunk(0) if vectors.num_chunks else pa.array([], vectors.type)
+    vectors = one_piece(table.column("embedding"))
     if vectors.null_count or not pa.types.is_nested(vectors.type):
         raise InputError(f"{path}: the column 'embedding' must list D numbers per node")
     flat = vectors.flatten().to_numpy(zero_copy_only=False)

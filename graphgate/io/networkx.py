@@ -177,18 +177,13 @@ def _is_vector(value: Any) -> bool:
 def _matrix(name: str, columns: Mapping[str, list[Any]], ids: list[Any]) -> np.ndarray:
     """(N, F) from vectors of equal length, one per node."""
     values = columns[name]
-    sizes = [-1 if value is None else len(value) for value in values]
-    if -1 in sizes:
-        raise InputError(
-            f"node {ids[sizes.index(-1)]!r} has no vector {name!r}, but other nodes have; "
-            "give every node one"
-        )
-    odd = next((at for at, size in enumerate(sizes) if size != sizes[0]), None)
-    if odd is not None:
-        raise InputError(
-            f"the vector {name!r} has {sizes[0]} entries at node {ids[0]!r}, "
-            f"but {sizes[odd]} at node {ids[odd]!r}; all must have the same length"
-        )
+    sizes = [0 if value is None else len(value) for value in values]
+    for node, size in zip(ids, sizes, strict=True):
+        if size != sizes[0] or not size:
+            raise InputError(
+                f"the vector {name!r} has {max(sizes)} entries at some nodes, but {size} at node "
+                f"{node!r}; give every node a vector of the same length"
+            )
     return np.stack([np.asarray(value) for value in values])
 
 

@@ -40,8 +40,6 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
         once = pairs[:, 0] <= pairs[:, 1]
         pairs, weights = pairs[once], None if weights is None else weights[once]
     ids = getattr(data, "ids", range(n))
-    if len(ids) != n:
-        raise InputError(f"the Data has {len(ids):,} ids for {n:,} nodes; give one per node")
     return make_graph(
         pairs,
         weights,
@@ -114,43 +112,40 @@ def _csr_tensor(x: sp.csr_array) -> Any:
 
 
 def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """(E, 2) row numbers and E weights or None."""
-    if data.edge_index is None and "adj_t" in data:
-        return _transposed_adjacency(data.adj_t)
+    """(E, 2) row numbers, and E weights or None."""
     if data.edge_index is None:
+        if "adj_t" in data:
+            return _transposed_adjacency(data.adj_t)
         return np.empty((0, 2), dtype=np.int64), None
     index = _array(data.edge_index)
     if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
         raise InputError(
             f"edge_index must contain integers of shape (2, E), got {index.dtype} of {index.shape}"
         )
-    outside = (index < 0) | (index >= n)
+    outside = ((index < 0) | (index >= n)).any(axis=0)
     if outside.any():
-        at = int(np.argwhere(outside)[0, 1])
+        at = int(np.argmax(outside))
         raise InputError(
             f"edge {at} of edge_index is {tuple(index[:, at].tolist())}, but the Data has "
             f"{n:,} nodes (0 to {n - 1}); fix the edge, or set num_nodes"
         )
-    for name in ("edge_weight", "edge_attr"):
-        if name != weight and name in data and data[name] is not None:
+    found = [name for name in ("edge_weight", "edge_attr") if data.get(name) is not None]
+    if weight not in ("edge_weight", *found) and data.get(weight) is None:
+        raise InputError(f"the Data has no edge weights {weight!r}")
+    for name in found:
+        if name != weight:
             warnings.warn(
                 f"{name} of the Data is left out; pass weight={name!r} if it contains weights",
                 InputWarning,
                 stacklevel=3,
             )
-    if weight not in data or data[weight] is None:
-        if weight != "edge_weight":
-            raise InputError(f"the Data has no edge weights {weight!r}")
-        return index.T.astype(np.int64), None
-    weights = _array(data[weight])
-    if weights.size == index.shape[1]:
-        weights = weights.reshape(-1)
-    if weights.shape != (index.shape[1],):
+    weights = None if data.get(weight) is None else _array(data[weight])
+    if weights is not None and weights.size != index.shape[1]:
         raise InputError(
             f"{weight} has the shape {weights.shape} for {index.shape[1]:,} edges; "
             "give one number per edge"
         )
-    return index.T.astype(np.int64), weights
+    return index.T.astype(np.int64), None if weights is None else weights.reshape(-1)
 
 
 def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:

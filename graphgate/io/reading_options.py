@@ -17,16 +17,8 @@ UNKNOWN_NODES = ("drop", "add", "refuse")
 class ReadingOptions:
     """The keyword arguments of `read_graph` and `from_tables` that select and interpret columns.
 
-    source, target, weight : columns of the edge table. The weight may be absent, and None ignores
-        it. Other columns are ignored with a warning.
-    id, label : columns of the node table. The label may be absent, and None makes it an attribute.
-    drop : columns of the node table to leave out. All others are attributes.
-    words, categories : columns of the node table that are text to be split at white space into
-        words, and categories although they look like numbers.
-    unknown_nodes : what to do with edges that name a node which the node table lacks: "drop" the
-        edge, "add" the node with all attributes missing, both with a warning that counts them, or
-        "refuse".
-    directed : whether edges are directed; None follows the file, and a table is undirected.
+    Each field is described there. `to_dict` gives JSON values, which a model can store, and
+    `read_graph(edges, nodes, **options.to_dict())` applies them again.
 
     >>> ReadingOptions.from_dict(ReadingOptions(drop="name").to_dict()).drop
     ('name',)

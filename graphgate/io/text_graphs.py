@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -119,7 +119,6 @@ def _weight(path: StrPath, number: int, field: str) -> float | None:
 
 # --- Pajek ---------------------------------------------------------------------------------------
 
-_SECTIONS = ("*network", "*vertices", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix")
 _FIELD = re.compile(r'"([^"]*)"|(\S+)')
 
 
@@ -135,109 +134,114 @@ def read_pajek(path: StrPath) -> GraphTables:
 
 class _PajekReader:
     def __init__(self, path: StrPath) -> None:
-        self.path = path
-        self.line = 0
-        self.n = self.most = 0
+        self.path, self.line, self.n = path, 0, 0
         self.labels: dict[int, str] = {}
         self.columns: dict[str, dict[int, str]] = {}
-        self.edges: list[tuple[int, int, float, bool, int]] = []  # ends, weight, arc, line
+        self.edges: list[tuple[int, int, float, int]] = []  # ends, weight, line
+        self.edges_back: list[tuple[int, int, float, int]] = []  # of `*edges`, next to arcs
+        self.arcs = self.in_arcs = False  # whether there are any, and whether this section has them
         self.matrix: list[list[float]] = []
 
     def read(self) -> GraphTables:
-        section = ""
+        read: Callable[[list[str]], None] = self._no_section
+        sections = {
+            "*network": self._no_section,
+            "*vertices": self._vertex,
+            "*arcs": self._edge,
+            "*edges": self._edge,
+            "*arcslist": self._neighbors,
+            "*edgeslist": self._neighbors,
+            "*matrix": lambda fields: self.matrix.append(list(map(self._number, fields))),
+        }
         text = read_text(self.path)
-        self.most = max(10**6, 10 * len(text))  # a header may claim any number of nodes
         for self.line, line in enumerate(text.split("\n"), start=1):
-            fields = line.split()
+            fields = [quoted or bare for quoted, bare in _FIELD.findall(line)]
             if not fields or fields[0].startswith("%"):
                 continue
-            if fields[0].startswith("*"):
-                section = self._section(fields)
-            elif section == "*vertices":
-                self._vertex(line)
-            elif section in ("*arcs", "*edges"):
-                if len(fields) < 2:
-                    self._refuse("an edge needs two vertices")
-                weight = self._number(fields[2]) if len(fields) > 2 else 1.0
-                self._add(fields[0], fields[1:2], section == "*arcs", weight)
-            elif section in ("*arcslist", "*edgeslist"):
-                self._add(fields[0], fields[1:], section == "*arcslist")
-            elif section == "*matrix":
-                self.matrix.append([self._number(field) for field in fields])
-            else:
-                self._refuse(f"{line.strip()[:40]!r} is in no section such as *Vertices")
+            if not fields[0].startswith("*"):
+                read(fields)
+                continue
+            name = fields[0].lower()
+            if name not in sections:
+                self._refuse(f"the section {fields[0]!r} is not one of {', '.join(sections)}")
+            if name == "*vertices":
+                self._count(fields, max(10**6, 10 * len(text)))
+            elif name != "*network" and not self.n:
+                self._refuse(f"{fields[0]} comes before *Vertices")
+            read = sections[name]
+            self.in_arcs = name.startswith("*arcs")
         if not self.n:
             raise InputError(f"{self.path} is not a Pajek network: it has no *Vertices")
         return self._tables()
 
     def _tables(self) -> GraphTables:
-        edges, directed = self.edges, any(arc for *_, arc, _ in self.edges)
+        directed = self.arcs
         if self.matrix:
-            values = self._square()
+            if {self.n} != {len(self.matrix), *map(len, self.matrix)}:
+                self._refuse(f"the *Matrix is not {self.n} × {self.n}; the file is truncated")
+            values = np.array(self.matrix)
             directed = bool((values != values.T).any())
-            found = _entries(values if directed else np.triu(values))
-            edges = [(u, v, weight, directed, self.line) for u, v, weight in found]
+            for u, v in np.argwhere(values if directed else np.triu(values)).tolist():
+                self.edges.append((u, v, self.matrix[u][v], self.line))
         elif directed:
-            edges = edges + [(v, u, w, arc, at) for u, v, w, arc, at in edges if not arc and u != v]
+            self.edges += self.edges_back
         labels = [self.labels.get(row) for row in range(self.n)]
         distinct = None not in labels and len(set(labels)) == self.n
         names: list[Any] = labels if distinct else list(range(1, self.n + 1))
         columns = {NODE: pa.array(names)}
         for name, given in self.columns.items():
             columns[name] = _typed([given.get(row) for row in range(self.n)])
-        ends = [(names[u], names[v]) for u, v, *_ in edges]
-        weights = [weight for _, _, weight, *_ in edges]
-        unweighted = all(weight == 1 for weight in weights)
-        places = [line for *_, line in edges]
-        return GraphTables(
-            _edges(self.path, ends, None if unweighted else weights, places),
-            Table(pa.table(columns), str(self.path), spelled=True),
-            directed,
+        weights = [weight for _, _, weight, _ in self.edges]
+        edges = _edges(
+            self.path,
+            [(names[u], names[v]) for u, v, *_ in self.edges],
+            None if all(weight == 1 for weight in weights) else weights,
+            [line for *_, line in self.edges],
         )
+        nodes = Table(pa.table(columns), str(self.path), spelled=True)
+        return GraphTables(edges, nodes, directed)
 
-    def _section(self, fields: list[str]) -> str:
-        name = fields[0].lower()
-        if name not in _SECTIONS:
-            self._refuse(f"the section {fields[0]!r} is not one of {', '.join(_SECTIONS)}")
-        if name == "*vertices":
-            if self.n:
-                self._refuse("a second *Vertices; give one network per file")
-            count = fields[1] if len(fields) > 1 else ""
-            if not count.isdecimal() or len(count) > 12 or int(count) == 0:
-                self._refuse("*Vertices must give their number, such as *Vertices 34")
-            if int(count) > self.most:
-                self._refuse(f"the file is far too short for {int(count):,} vertices")
-            if len(fields) > 2 and fields[2] != "0":
-                self._refuse("two-mode networks are not supported; give a one-mode network")
-            self.n = int(count)
-        elif name != "*network" and not self.n:
-            self._refuse(f"{fields[0]} comes before *Vertices")
-        return name
+    def _count(self, fields: list[str], most: int) -> None:
+        if self.n:
+            self._refuse("a second *Vertices; give one network per file")
+        count = fields[1] if len(fields) > 1 else ""
+        if not count.isdecimal() or len(count) > 12 or int(count) == 0:
+            self._refuse("*Vertices must give their number, such as *Vertices 34")
+        if int(count) > most:  # a header may claim any number
+            self._refuse(f"the file is far too short for {int(count):,} vertices")
+        if fields[2:3] not in ([], ["0"]):
+            self._refuse("two-mode networks are not supported; give a one-mode network")
+        self.n = int(count)
 
-    def _vertex(self, line: str) -> None:
-        fields = [quoted or bare for quoted, bare in _FIELD.findall(line)]
+    def _vertex(self, fields: list[str]) -> None:
         row = self._row(fields[0])
         if row in self.labels:
             self._refuse(f"the vertex {fields[0]} is given twice")
-        if len(fields) < 2:
-            return
-        self.labels[row] = fields[1]
+        if len(fields) > 1:
+            self.labels[row] = fields[1]
         rest = fields[2:]
         while rest and _is_number(rest[0]):  # two or three coordinates
             rest = rest[1:]
-        if len(rest) % 2:  # a shape, then pairs
-            rest = rest[1:]
+        rest = rest[len(rest) % 2 :]  # a shape, then pairs
         for name, value in zip(rest[::2], rest[1::2], strict=True):
             self.columns.setdefault(name, {})[row] = value
 
-    def _add(self, source: str, targets: list[str], arc: bool, weight: float = 1.0) -> None:
-        row = self._row(source)
-        self.edges += [(row, self._row(target), weight, arc, self.line) for target in targets]
+    def _edge(self, fields: list[str]) -> None:
+        if len(fields) < 2:
+            self._refuse("an edge needs two vertices")
+        weight = self._number(fields[2]) if len(fields) > 2 else 1.0
+        u, v = map(self._row, fields[:2])
+        self.edges.append((u, v, weight, self.line))
+        self.arcs |= self.in_arcs
+        if not self.in_arcs and u != v:
+            self.edges_back.append((v, u, weight, self.line))
 
-    def _square(self) -> np.ndarray:
-        if len(self.matrix) != self.n or any(len(row) != self.n for row in self.matrix):
-            self._refuse(f"the *Matrix is not {self.n} × {self.n}; the file is truncated")
-        return np.array(self.matrix)
+    def _neighbors(self, fields: list[str]) -> None:
+        for target in fields[1:]:
+            self._edge([fields[0], target])
+
+    def _no_section(self, fields: list[str]) -> None:
+        self._refuse(f"{' '.join(fields)[:40]!r} is in no section such as *Vertices")
 
     def _row(self, field: str) -> int:
         if not field.isdecimal() or len(field) > 10 or not 1 <= int(field) <= self.n:
@@ -251,13 +255,6 @@ class _PajekReader:
 
     def _refuse(self, what: str) -> NoReturn:
         raise InputError(f"{self.path}, line {self.line}: {what}")
-
-
-def _entries(values: np.ndarray) -> list[tuple[int, int, float]]:
-    """Row, column and value of every entry that is not zero."""
-    rows, columns = np.nonzero(values)
-    found = values[rows, columns]
-    return list(zip(rows.tolist(), columns.tolist(), found.tolist(), strict=True))
 
 
 def _is_number(field: str) -> bool:
