@@ -88,7 +88,7 @@ def test_weights_are_kept_and_added(read):
 
 
 @pytest.mark.parametrize(
-    ("rows", "directed", "told"),
+    ("rows", "directed", "noted"),
     [
         ("1,2\n2,1\n", False, "2 edges include 1 between nodes that are already joined (merged)"),
         ("1,2\n2,1\n", True, None),
@@ -96,12 +96,12 @@ def test_weights_are_kept_and_added(read):
         ("1,2\n2,3\n", False, None),
     ],
 )
-def test_rows_that_are_no_edges_of_their_own_are_counted(read, recwarn, rows, directed, told):
+def test_rows_that_are_no_edges_of_their_own_are_counted(read, recwarn, rows, directed, noted):
     read(edges=f"source,target\n{rows}", directed=directed)
-    assert [str(each.message).partition(": ")[2] for each in recwarn] == ([told] if told else [])
+    assert [str(each.message).partition(": ")[2] for each in recwarn] == ([noted] if noted else [])
 
 
-def test_labels_written_as_whole_numbers_are_whole_numbers(read):
+def test_labels_written_as_integers_are_integers(read):
     assert read("id,a,label\n1,0,10\n2,0,9\n3,0,\n").classes == (9, 10)
     assert read("id,a,label\n1,0,10\n2,0,nine\n").classes == ("10", "nine")
     assert read("id,a,label\n1,0,\n2,0,\n").labels.tolist() == [-1, -1]
@@ -121,7 +121,7 @@ def test_other_ids_stay_text(read, ids):
 
 
 @pytest.mark.parametrize("ids", [[0, -1], [9223372036854775807, -9223372036854775807]])
-def test_canonical_whole_numbers_become_numbers(read, ids):
+def test_canonical_integers_become_numbers(read, ids):
     graph = read(f"id,a\n{ids[0]},1\n{ids[1]},2\n", f"source,target\n{ids[0]},{ids[1]}\n")
     assert graph.ids.tolist() == ids
     assert graph.n_edges == 1
@@ -179,6 +179,7 @@ def test_a_wrong_node_table_is_one_sentence_with_the_place(read, nodes, words):
         ("source,target\n1,\n", r", line 2, column 'target': the empty cell is not an id"),
         ("source,target\n1,2,3\n", r", line 2: 3 cell\(s\)"),
         ("source,target,weight\n1,2,-3\n", r", line 2, column 'weight': '-3' is not a positive"),
+        ("source,target,weight\n1,2,-0.5\n", r", line 2, column 'weight': '-0.5' is not a posi"),
         ("source,target,weight\n1,2,inf\n", r", line 2, column 'weight': 'inf' is not a positive"),
         ("source,target,weight\n1,2,nan\n", r", line 2, column 'weight': 'nan' is not a positive"),
         ("source,target,weight\n1,2,x\n", r", line 2, column 'weight': 'x' is not a number"),
@@ -292,6 +293,13 @@ def test_leading_zeros_far_down_the_file_and_across_blocks(read, monkeypatch):
         assert table.kinds["a"] == "number"
 
 
+def test_leading_zeros_at_the_edge_of_a_block(read, monkeypatch):
+    rows = "".join(f"{row},  -042\n" if row == 3 else f"{row},10{row:05}\n" for row in range(8))
+    for block in range(16, 64):
+        monkeypatch.setattr(csv_reader, "_BLOCK", block)
+        assert read("id,n\n" + rows).attributes.kinds == {"n": "category"}, block
+
+
 def test_a_column_of_a_known_kind_is_read_as_that_kind(read):
     first = read("id,zip,n\n1,01000,3\n2,75001,4\n").attributes
     assert first.kinds == {"zip": "category", "n": "number"}
@@ -370,7 +378,7 @@ def test_good_files_are_opened_twice_and_walked_never(read, monkeypatch):
         csv_reader, "decompressed", lambda path: opened.append(path) or decompressed(path)
     )
     monkeypatch.setattr(CsvTable, "_check_quotes", lambda *_: pytest.fail("walked"))
-    read('id,a,note\n1,2.5,"x, ""y"""\n2,100,"two\nlines"\n')
+    read('\ufeff"id",a,note\n1,2.5,"x, ""y"""\n2,100,"two\nlines"\n')
     assert len(opened) == 4  # the header and the rows of two files
 
 

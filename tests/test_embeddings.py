@@ -105,7 +105,7 @@ def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
 # --- every format --------------------------------------------------------------------------------
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
-# An id that looks like a whole number is one after a file of text was read.
+# An id that looks like an integer becomes one when read from a text file.
 names = words.filter(lambda word: not word.lstrip("-").isdigit())
 
 

@@ -76,7 +76,7 @@ def test_attributes_that_networkx_writes(tmp_path, name):
     g = random_networkx(3)
     for at, node in enumerate(g):
         g.nodes[node].update(size=at + 0.5, count=at, town=["Ulm", "Bern"][at % 2])
-        if name != "g.gml":  # NetworkX's GML has no truth values
+        if name != "g.gml":  # NetworkX's GML has no booleans
             g.nodes[node]["old"] = at % 3 == 0
     WRITERS[name](g, tmp_path / name)
     graph = read_graph(tmp_path / name, label="town")
@@ -117,7 +117,7 @@ def test_without_networkx(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_whole_numbers_stay_whole_numbers(tmp_path, name):
+def test_integers_stay_integers(tmp_path, name):
     WRITERS[name](nx.path_graph(4), tmp_path / name)
     graph = read_graph(tmp_path / name)
     assert graph.ids.tolist() == [0, 1, 2, 3]
@@ -126,7 +126,7 @@ def test_whole_numbers_stay_whole_numbers(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["g.graphml", "g.gexf", "g.net"])
-def test_parallel_edges_are_told(tmp_path, name):
+def test_parallel_edges_are_noted(tmp_path, name):
     g = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
     WRITERS[name](g, tmp_path / name)
     with pytest.warns(
@@ -174,7 +174,7 @@ def test_edge_lists(tmp_path):
     assert not graph.weighted
 
 
-def test_a_heading_of_an_edge_list_is_left_out_and_told(tmp_path):
+def test_a_heading_of_an_edge_list_is_left_out_and_noted(tmp_path):
     with pytest.warns(InputWarning, match=r"line 2: 'from to weight' is read as a heading"):
         graph = read(tmp_path, "g.txt", "# all\nfrom to weight\n1 2 0.5\n2 3 1\n")
     assert graph.ids.tolist() == [1, 2, 3]

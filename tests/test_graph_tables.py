@@ -166,9 +166,9 @@ def test_edges_of_which_none_is_left_are_refused(made):
 
 
 def test_or_the_nodes_are_added(made):
-    with pytest.warns(InputWarning) as told:
+    with pytest.warns(InputWarning) as noted:
         graph = made(MORE, unknown_nodes="add")
-    unknown, loop = (str(warning.message) for warning in told)
+    unknown, loop = (str(warning.message) for warning in noted)
     assert re.search("3 of 4 edges name .* 2 nodes are added without attributes", unknown)
     assert loop.endswith("4 edges include 1 from a node to itself (left out)")
     assert graph.ids.tolist() == ["a", "b", "c", "z", "y"]
@@ -216,7 +216,7 @@ def test_kinds_of_ids(made):
     assert (graph.ids.tolist(), graph.n_edges) == (["1", "b", "7"], 1)
 
 
-def test_whole_numbers_that_a_missing_value_made_floats(made):
+def test_integers_that_a_missing_value_made_floats(made):
     graph = made({"source": [1.0, 2.0], "target": [2, 3]}, {"id": [1.0, 2.0, 3.0], "a": [0, 1, 2]})
     assert graph.ids.tolist() == [1, 2, 3]
     assert graph.n_edges == 2
@@ -277,7 +277,7 @@ def test_text_files_know_ids_by_their_spelling(tmp_path):
          "edge.*: the undirected edge between"),
     ],
 )  # fmt: skip
-def test_wrong_tables_are_told_in_one_sentence_with_the_place(made, edges, nodes, words):
+def test_wrong_tables_are_refused_in_one_sentence_with_the_place(made, edges, nodes, words):
     with pytest.raises(InputError, match=words) as caught:
         made(edges, nodes)
     assert "\n" not in str(caught.value)
@@ -299,7 +299,7 @@ def test_wrong_tables_are_told_in_one_sentence_with_the_place(made, edges, nodes
         ({"categories": ["text"]}, "column 'text': values of type .*list"),
     ],
 )
-def test_wrong_arguments_are_told(made, options, words):
+def test_wrong_arguments_are_refused(made, options, words):
     with pytest.raises(InputError, match=words):
         made(**options)
 
@@ -356,18 +356,18 @@ def test_what_csv_makes_of_its_cells(tmp_path):
     assert found["day"].tolist() == [19723, 19724, None]
     assert found["hour"].tolist() == ["10:30", "10:31", None]
     assert found["gone"].tolist() == [None, None, None]
-    told = read_graph(
+    noted = read_graph(
         tmp_path / "e.csv",
         tmp_path / "n.csv",
         categories=["n"],
         words=["t"],
         kinds={"b": "boolean"},
     ).attributes
-    assert told["n"].tolist() == ["1", None, "+3"]
-    assert told["t"].tolist() == [{"x": 1.0}, {}, {"NA": 1.0}]
+    assert noted["n"].tolist() == ["1", None, "+3"]
+    assert noted["t"].tolist() == [{"x": 1.0}, {}, {"NA": 1.0}]
 
 
-def test_a_word_among_numbers_is_told(tmp_path):
+def test_a_word_among_numbers_is_noted(tmp_path):
     (tmp_path / "n.csv").write_text("id,a\n1,1.5\n2,NA\n3,-2\n4,1e3\n")
     (tmp_path / "e.csv").write_text("source,target\n")
     with pytest.warns(
@@ -542,11 +542,11 @@ def attributed(draw, kinds=("number", "boolean", "category", "words")) -> Graph:
         f"c{at}": draw(st.lists(values[kind], min_size=n, max_size=n))
         for at, kind in enumerate(chosen)
     }
-    told = {f"c{at}": kind for at, kind in enumerate(chosen)}
+    kinds_of = {f"c{at}": kind for at, kind in enumerate(chosen)}
     columns["size"] = list(range(n))
     pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=9))
     pairs = sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]})
-    table = Attributes.from_columns(columns, kinds=told) if draw(st.booleans()) else None
+    table = Attributes.from_columns(columns, kinds=kinds_of) if draw(st.booleans()) else None
     return Graph.from_edge_index(
         None,
         np.array(pairs, dtype=np.int64).reshape(-1, 2).T,

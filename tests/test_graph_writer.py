@@ -28,8 +28,8 @@ def test_a_graph_is_two_tables_that_read_as_the_same_graph(tmp_path, ending, bin
         labels=["a", None, "b"] * 3,
     )
     edges, nodes = write_graph(tmp_path / "new", graph, ending)
-    told = {"words": ["words"]} if binary and ending == ".csv" else {}
-    again = read_graph(edges, nodes, **told)
+    noted = {"words": ["words"]} if binary and ending == ".csv" else {}
+    again = read_graph(edges, nodes, **noted)
     assert again.ids.tolist() == graph.ids.tolist()
     assert again.label_values() == graph.label_values()
     assert (again.adjacency != graph.adjacency).nnz == 0

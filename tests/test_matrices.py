@@ -81,6 +81,7 @@ def test_direction_is_that_of_the_symmetry(tmp_path, text, expected, directed):
     graph = read_graph(tmp_path / "a.mtx", tmp_path / "x.npy")
     assert graph.directed == directed
     assert (graph.adjacency.toarray() == expected).all()
+    assert graph.weighted == bool((np.array(expected) > 1).any())
     assert (dense(graph.x) == X).all()
 
 

@@ -211,7 +211,7 @@ def test_an_edge_without_a_weight_counts_one_as_in_networkx():
     assert (graph.adjacency != nx.to_scipy_sparse_array(g, format="csr")).nnz == 0
 
 
-def test_nested_attributes_are_left_out_and_told():
+def test_nested_attributes_are_left_out_and_noted():
     g = nx.path_graph(2)
     nx.set_node_attributes(g, {0: {"r": {"g": 1}}, 1: {"r": {"g": 2}}}, "viz")
     nx.set_node_attributes(g, 1.0, "size")

@@ -142,7 +142,7 @@ def test_weights_under_another_name():
         from_pyg(Data(x=torch.eye(3), edge_index=PATH), weight="strength")
 
 
-def test_parallel_edges_are_merged_and_told():
+def test_parallel_edges_are_merged_and_noted():
     index = torch.tensor([[0, 0, 1, 1], [1, 1, 0, 0]])
     with pytest.warns(
         InputWarning, match="2 edges include 1 between nodes that are already joined"
@@ -154,6 +154,12 @@ def test_parallel_edges_are_merged_and_told():
     with pytest.warns(InputWarning, match="2 edges include 1 between"):
         graph = from_pyg(Data(x=torch.eye(2), edge_index=index, edge_weight=weights))
     assert graph.adjacency.toarray().tolist() == [[0, 3], [3, 0]]
+
+
+def test_self_loops_are_dropped_and_counted():
+    index = torch.tensor([[0, 1, 0], [1, 0, 0]])
+    with pytest.warns(InputWarning, match=r"2 edges include 1 from a node to itself \(left out\)"):
+        assert from_pyg(Data(x=torch.eye(2), edge_index=index)).n_edges == 1
 
 
 def test_masks_of_several_splits():
