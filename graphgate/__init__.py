@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from graphgate.estimators.estimate import Estimate, estimate
     from graphgate.estimators.gate import GATE, Attention
+    from graphgate.estimators.runs import read_run, rerun, write_run
     from graphgate.experiments.evaluation import evaluate
     from graphgate.experiments.reproduce import reproduce
     from graphgate.graph.attributes import Attributes
@@ -90,7 +91,9 @@ _HOMES = {
     "plot_embedding": "visualization.maps",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_files",
+    "read_run": "estimators.runs",
     "reproduce": "experiments.reproduce",
+    "rerun": "estimators.runs",
     "similar": "tasks.neighbors",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
@@ -101,6 +104,7 @@ _HOMES = {
     "write_figures": "visualization.gallery",
     "write_graph": "io.graph_writer",
     "write_page": "visualization.page.page_html",
+    "write_run": "estimators.runs",
 }
 
 __all__ = [
@@ -134,7 +138,9 @@ __all__ = [
     "plot_embedding",
     "read_embedding",
     "read_graph",
+    "read_run",
     "reproduce",
+    "rerun",
     "similar",
     "to_anndata",
     "to_networkx",
@@ -145,6 +151,7 @@ __all__ = [
     "write_figures",
     "write_graph",
     "write_page",
+    "write_run",
 ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from graphgate.estimators.gate import GATE, Attention
-    from graphgate.estimators.runs import RunRecord
+    from graphgate.estimators.runs import Rerun
     from graphgate.graph.graph import Graph
 
 
@@ -106,116 +105,85 @@ def embed(
         from graphgate.io.files import check_new_folder
 
         check_new_folder(run)
-    record, reading = None, options.reading()
-    if repeat is not None:
-        record, inputs = _stored_run(context, repeat, edges, nodes)
-        reading, params = graphgate.ReadingOptions.from_dict(record.reading), record.settings
-    else:
-        assert edges is not None
-        inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
-        params = {
-            "dims": parse_dims(dims),
-            "preset": preset,
-            "structure_weight": structure_weight,
-            "activation": activation,
-            "epochs": epochs,
-            "learning_rate": learning_rate,
-            "patience": patience,
-            "random_state": seed,
-            "device": device,
-            "dtype": dtype,
-            "scale": not options.no_scale,
-        }
-    import torch
-
     from graphgate.experiments.measure import measured
 
-    files = inputs["edges"], inputs.get("nodes")
-    graph = graphgate.read_graph(*files, **reading.to_dict())
-    print_graph(graph)
-    gate = graphgate.GATE(**params, checkpoint=checkpoint)
-    with naming_files(*files):
-        prepared = gate.prepare(graph)
-    outputs.check_names(graph, gate, run)
-    if not force:
-        check_memory(gate, prepared)
-    threads = torch.get_num_threads()
-    if record is not None:
-        torch.set_num_threads(record.threads)  # another number of threads rounds differently
-    try:
+    again = None
+    if repeat is not None:
+        _refuse_parameters(context)
+        with measured() as cost:
+            again = graphgate.rerun(repeat, edges, nodes, force=force)
+        gate, graph, inputs = again.gate, again.graph, again.inputs
+        reading, threads = again.record.reading, again.record.threads
+    else:
+        import torch
+
+        assert edges is not None
+        inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
+        reading, threads = options.reading().to_dict(), torch.get_num_threads()
+        graph = graphgate.read_graph(edges, nodes, **reading)
+        print_graph(graph)
+        gate = graphgate.GATE(
+            parse_dims(dims),
+            preset=preset,
+            structure_weight=structure_weight,
+            activation=activation,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            patience=patience,
+            random_state=seed,
+            device=device,
+            dtype=dtype,
+            scale=not options.no_scale,
+            checkpoint=checkpoint,
+        )
+        with naming_files(edges, nodes):
+            prepared = gate.prepare(graph)
+        outputs.check_names(graph, gate, run)
+        if not force:
+            check_memory(gate, prepared)
         with measured() as cost:
             gate.fit(prepared)
-    finally:
-        used = torch.get_num_threads()
-        torch.set_num_threads(threads)
-    gate.notes_["reading"] = reading.to_dict()
+    gate.notes_["reading"] = reading
     outputs.write(graph, gate, gate.embedding_, gate.attention_, lambda: gate.reconstruct(graph))
     if run is not None:
-        from graphgate.estimators.runs import write_run
-
-        write_run(
+        seconds, memory = round(cost.seconds, 3), round(cost.peak_memory_mb, 1)
+        graphgate.write_run(
             run,
             gate,
             graph,
             inputs=inputs,
-            reading=reading.to_dict(),
+            reading=reading,
             command=command_line(),
-            threads=used,
-            seconds=cost.seconds,
-            peak_memory_mb=cost.peak_memory_mb,
+            threads=threads,
+            metrics={"seconds": seconds, "peak_memory_mb": memory},
         )
         typer.echo(f"wrote the run to {run}")
     if gate.history_.stopped == "interrupted":
         typer.echo(f"wrote the result of {len(gate.history_)} epochs", err=True)
         raise typer.Exit(130)
-    if record is not None:
-        _compare(record, inputs, gate.embedding_)
+    if again is not None:
+        _compare(again)
 
 
-def _stored_run(
-    context: typer.Context, folder: Path, edges: Path | None, nodes: Path | None
-) -> tuple[RunRecord, dict[str, Path]]:
-    """Record and tables of a stored run; tables that have moved can be given again."""
-    from graphgate.estimators.runs import read_run
-
+def _refuse_parameters(context: typer.Context) -> None:
+    """A repeated run takes its parameters from its folder."""
     allowed = {"edges", "nodes", "out", "run", "repeat", "model", "attention", "reconstruction"}
     for name in context.params.keys() - allowed - {"page", "force"}:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
-    record = read_run(folder)
-    inputs = {
-        name: Path(os.path.relpath((folder / stored.path).resolve()))
-        for name, stored in record.inputs.items()
-    }
-    given = {"edges": edges, "nodes": nodes}
-    inputs |= {name: path for name, path in given.items() if path is not None}
-    for name, path in inputs.items():
-        if not path.is_file():
-            raise InputError(
-                f"the {name} of the run are not at {path}; give their new place: "
-                "graphgate embed EDGES --nodes NODES --repeat FOLDER"
-            )
-    return record, inputs
 
 
-def _compare(record: RunRecord, inputs: dict[str, Path], embedding: np.ndarray) -> None:
-    """Report whether inputs and embedding are those of the stored run; exit code 1 if not."""
-    from graphgate.estimators.runs import changed_inputs, embedding_sha256
-    from graphgate.io.provenance import versions
-
-    changed = changed_inputs(record, inputs)
-    for name, path in inputs.items():
-        typer.echo(f"{name}: {path} {'has CHANGED' if name in changed else 'is unchanged'}")
-    if embedding_sha256(embedding) == record.embedding_sha256:
-        typer.echo("embedding: bit-identical to the run's")
-        return
-    typer.echo("embedding: NOT bit-identical to the run's")
-    for name, now in versions().items():
-        if record.versions.get(name) != now:
-            typer.echo(f"{name}: version {record.versions.get(name, 'unknown')} then, {now} now")
-    raise typer.Exit(1)
+def _compare(again: Rerun) -> None:
+    """Report whether inputs and embedding are those of the original run; exit code 1 if not."""
+    for name, path in again.inputs.items():
+        state = "has changed since the run" if name in again.changed else "is that of the run"
+        typer.echo(f"{name}: {path} {state}")
+    same = "bit-identical" if again.identical else "NOT bit-identical"
+    typer.echo(f"embedding: {same} to that of the run")
+    if not again.identical:
+        raise typer.Exit(1)
 
 
 @dataclass(frozen=True)

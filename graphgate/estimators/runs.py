@@ -1,8 +1,8 @@
-"""A run as a folder: what it made, how, and from what; enough to repeat it to the bit.
+"""A run as a folder: its results and a record from which it can be rerun bit-identically.
 
 embedding.parquet     node_id, embedding, and label where the graph has labels
 model.safetensors     the model, for `GATE.load`
-attention.parquet     who attends over whom
+attention.parquet     attention coefficients, one row per edge
 history.json          the losses of every epoch, and why training stopped
 run.json              settings, seed, versions, command, inputs with their SHA-256, metrics
 """
@@ -22,15 +22,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from graphgate.errors import InputError
+from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
 from graphgate.io.attention import write_attention
-from graphgate.io.embeddings import read_embedding, write_embedding
+from graphgate.io.embeddings import write_embedding
 from graphgate.io.files import StrPath, check_new_folder
+from graphgate.io.graph_files import read_graph
 from graphgate.io.provenance import versions
-from graphgate.io.tensors import Schema, check_fields
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.schema import Schema, check_fields
 
 _FIELDS: Schema = {
     "command": str,
@@ -44,14 +48,14 @@ _FIELDS: Schema = {
     "versions": dict,
 }
 _INPUT: Schema = {"path": str, "sha256": str}
-_NEVER = "infinity"  # which JSON has no number for
-# Where a run goes and what it shows are not part of what it computes.
-_ELSEWHERE = ("checkpoint", "checkpoint_every", "progress")
+_INFINITY = "infinity"  # JSON has no number for it
+# Where a run is saved and what it shows do not affect what it computes.
+_NOT_RECORDED = ("checkpoint", "checkpoint_every", "progress")
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a run read. path : from the run's folder. sha256 : of its content then."""
+    """A file that a run read. path : relative to the run's folder. sha256 : of its content."""
 
     path: str
     sha256: str
@@ -59,15 +63,15 @@ class Input:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What run.json says.
+    """The content of run.json.
 
-    settings : arguments of `GATE` that give this run again, the seed (random_state) among them.
-    reading : how its files were read, as the command line knows it.
-    threads : the sums of other numbers of threads differ in their last bits.
-    inputs : "edges" and, if there were any, "nodes" -> `Input`.
+    settings : parameters of `GATE` with which the run can be repeated, random_state included.
+    reading : `ReadingOptions` with which the inputs are read.
+    threads : number of threads, on which the last bits of sums depend.
+    inputs : "edges" and, if there is a node table, "nodes" -> `Input`.
     graph : its `repr`.
-    embedding_sha256 : of the numbers, row by row.
-    metrics : seconds, peak_memory_mb, epochs, stopped, and the last value of each loss.
+    embedding_sha256 : of the values, row by row.
+    metrics : epochs, stopped, the last value of each loss, and what the caller measured.
     """
 
     command: str
@@ -79,6 +83,22 @@ class RunRecord:
     embedding_sha256: str
     metrics: dict[str, Any]
     versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A run that was repeated.
+
+    identical : whether the embedding is bit-identical to that of the original run.
+    changed : names of the inputs whose content differs from that of the original run.
+    """
+
+    gate: GATE
+    graph: Graph
+    record: RunRecord
+    inputs: dict[str, Path]
+    identical: bool
+    changed: tuple[str, ...]
 
 
 def file_sha256(path: StrPath) -> str:
@@ -99,110 +119,147 @@ def write_run(
     gate: GATE,
     graph: Graph,
     *,
-    inputs: Mapping[str, Path],
-    reading: Mapping[str, Any],
-    command: str,
-    threads: int,
-    seconds: float,
-    peak_memory_mb: float,
+    inputs: Mapping[str, StrPath],
+    reading: Mapping[str, Any] | None = None,
+    command: str = "",
+    threads: int | None = None,
+    metrics: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Makes the folder of a fitted `gate`; it appears whole or not at all."""
+    """Write a fitted GATE and everything needed to rerun it into a new folder.
+
+    The folder appears complete or not at all.
+
+    Parameters
+    ----------
+    gate : fitted on `graph`.
+    inputs : "edges" and, if there is one, "nodes" -> the file that `graph` was read from.
+    reading : keyword arguments of `read_graph` that `graph` was read with.
+    command : what the user called, for the record.
+    threads : number of threads during `fit`; None is torch's current number.
+    metrics : measurements to record.
+    """
     target = check_new_folder(folder)
-    settings = {k: v for k, v in gate.get_params().items() if k not in _ELSEWHERE}
+    history = gate.history_
+    settings = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
     settings |= {
         "dims": np.atleast_1d(gate.dims).tolist(),
         "random_state": gate.seed_,
         "dtype": str(gate.dtype).removeprefix("torch."),
-        "clip_norm": _NEVER if gate.clip_norm == math.inf else gate.clip_norm,
+        "clip_norm": _INFINITY if gate.clip_norm == math.inf else gate.clip_norm,
     }
-    history = gate.history_
-    if history.stopped == "interrupted":  # as long as it went, it can be had again
+    if history.stopped == "interrupted":  # what can be repeated is the part that was trained
         settings["epochs"] = max(1, len(history))
+    losses = {name: values[-1] for name, values in history.series.items()}
+    outcome = {"epochs": len(history), "stopped": history.stopped, "losses": losses}
     record = RunRecord(
         command=command,
         settings=settings,
-        reading=dict(reading),
-        threads=threads,
+        reading=ReadingOptions(**reading or {}).to_dict(),
+        threads=torch.get_num_threads() if threads is None else threads,
         inputs={
             name: Input(os.path.relpath(path, target), file_sha256(path))
             for name, path in inputs.items()
         },
         graph=repr(graph),
         embedding_sha256=embedding_sha256(gate.embedding_),
-        metrics={
-            "seconds": round(seconds, 3),
-            "peak_memory_mb": round(peak_memory_mb, 1),
-            "epochs": len(history),
-            "stopped": history.stopped,
-            "losses": {name: values[-1] for name, values in history.series.items()},
-        },
+        metrics={**(metrics or {}), **outcome},
         versions=versions(),
     )
-    with _made_aside(target) as aside:
-        write_embedding(
-            aside / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values()
-        )
-        gate.save(aside / "model.safetensors")
+    with _complete_folder(target) as new:
+        labels = graph.label_values()
+        write_embedding(new / "embedding.parquet", graph.ids, gate.embedding_, labels)
+        gate.save(new / "model.safetensors")
         attention = gate.attention_
-        write_attention(
-            aside / "attention.parquet", graph.ids, attention.encoder, attention.decoder
-        )
-        told = {"stopped": history.stopped} | history.series
-        for name, content in (("history.json", told), ("run.json", asdict(record))):
+        write_attention(new / "attention.parquet", graph.ids, attention.encoder, attention.decoder)
+        series = {"stopped": history.stopped} | history.series
+        for name, content in (("history.json", series), ("run.json", asdict(record))):
             text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-            (aside / name).write_text(text, encoding="utf-8")
+            (new / name).write_text(text, encoding="utf-8")
     return target
 
 
 @contextmanager
-def _made_aside(target: Path) -> Iterator[Path]:
-    """A new folder beside `target` that gets its name if the block ends well; else it is gone."""
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+def _complete_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder that is renamed to `target` if the block succeeds, and else removed."""
+    new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        aside.mkdir()
-        yield aside
-        os.rename(aside, target)
+        new.mkdir()
+        yield new
+        os.rename(new, target)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def read_run(folder: StrPath) -> RunRecord:
-    """What run.json in a folder says; an `InputError` if it is not one of ours."""
+    """Read the record of a run that `write_run` wrote."""
     path = Path(folder) / "run.json"
     what = f"{path} is not the record of a graphgate run"
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise InputError(f"{folder} is no folder of a run: there is no run.json in it") from None
+        raise InputError(f"{folder} is not the folder of a run: it has no run.json") from None
     except ValueError:
-        raise InputError(f"{what}: it is no JSON") from None
-    check_fields(told, _FIELDS, what, "record")
-    for name, given in told["inputs"].items():
+        raise InputError(f"{what}: it is not JSON") from None
+    check_fields(stored, _FIELDS, what, "record")
+    for name, given in stored["inputs"].items():
         check_fields(given, _INPUT, what, f"input {name!r}")
-    known = GATE().get_params().keys() - set(_ELSEWHERE)
-    if told["settings"].keys() != known or not isinstance(told["settings"]["dims"], list):
+    settings = stored["settings"]
+    known = GATE().get_params().keys() - set(_NOT_RECORDED)
+    if settings.keys() != known or not isinstance(settings["dims"], list):
         raise InputError(f"{what}: its settings are not those of GATE")
-    inputs = {name: Input(**given) for name, given in told["inputs"].items()}
-    settings = told["settings"] | {"dims": tuple(told["settings"]["dims"])}
-    if settings["clip_norm"] == _NEVER:
+    settings = settings | {"dims": tuple(settings["dims"])}
+    if settings["clip_norm"] == _INFINITY:
         settings["clip_norm"] = math.inf
-    return RunRecord(**told | {"inputs": inputs, "settings": settings})
+    inputs = {name: Input(**given) for name, given in stored["inputs"].items()}
+    return RunRecord(**stored | {"inputs": inputs, "settings": settings})
 
 
-def changed_inputs(record: RunRecord, inputs: Mapping[str, Path]) -> list[str]:
-    """Names of the inputs whose content is not what the run has read."""
-    return [
+def rerun(
+    folder: StrPath,
+    edges: StrPath | None = None,
+    nodes: StrPath | None = None,
+    *,
+    force: bool = False,
+) -> Rerun:
+    """Repeat a run with its settings and number of threads, and compare the embeddings.
+
+    Parameters
+    ----------
+    folder : that `write_run` wrote.
+    edges, nodes : files to read instead of those of the original run, which may have moved.
+    force : train even if memory will not suffice.
+    """
+    record = read_run(folder)
+    given = {"edges": edges, "nodes": nodes}
+    inputs = {
+        name: Path(os.path.relpath((Path(folder) / stored.path).resolve()))
+        for name, stored in record.inputs.items()
+    } | {name: Path(path) for name, path in given.items() if path is not None}
+    for name, path in inputs.items():
+        if not path.is_file():
+            raise InputError(f"the {name} of the run are not at {path}; give their new path")
+    options = ReadingOptions.from_dict(record.reading).to_dict()
+    graph = read_graph(inputs["edges"], inputs.get("nodes"), **options)
+    gate = GATE(**record.settings)
+    prepared = gate.prepare(graph)
+    if not force:
+        check_fits(prepared, gate)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(record.threads)
+    try:
+        gate.fit(prepared)
+    finally:
+        torch.set_num_threads(threads)
+    identical = embedding_sha256(gate.embedding_) == record.embedding_sha256
+    return Rerun(gate, graph, record, inputs, identical, _changed(record, inputs))
+
+
+def _changed(record: RunRecord, inputs: Mapping[str, Path]) -> tuple[str, ...]:
+    """Names of the inputs that the original run did not read, or read with other content."""
+    return tuple(
         name
         for name, path in inputs.items()
         if name not in record.inputs or file_sha256(path) != record.inputs[name].sha256
-    ]
-
-
-def largest_difference(folder: StrPath, embedding: np.ndarray) -> float | None:
-    """Between a run's embedding and another; None where they have different shapes."""
-    before = read_embedding(Path(folder) / "embedding.parquet").vectors
-    if before.shape != embedding.shape:
-        return None
-    return float(np.abs(before.astype(np.float64) - embedding).max())
+    )

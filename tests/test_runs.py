@@ -1,0 +1,262 @@
+"""A run as a folder, and the same run again, from Python and from the command line."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+import torch
+
+from graphgate import GATE, InputError, MemoryLimitError, read_graph, read_run, rerun, write_run
+from graphgate.io.embeddings import read_embedding
+
+EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
+NODES = "id,p,q,r,label\na,1,0,2,x\nb,0,1,0,y\nc,3,1,0,\nd,0,0,1,x\ne,1,1,1,y\n"
+FILES = ["attention.parquet", "embedding.parquet", "history.json", "model.safetensors", "run.json"]
+SETTINGS = ["--dims", "4,2", "--epochs", "5", "--learning-rate", "0.01", "--seed", "3"]
+INPUTS = {"edges": "edges.csv", "nodes": "nodes.csv"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    (tmp_path / "edges.csv").write_text(EDGES)
+    (tmp_path / "nodes.csv").write_text(NODES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fitted(**settings) -> GATE:
+    settings = {"epochs": 5, "learning_rate": 0.01, "random_state": 3} | settings
+    return GATE((4, 2), **settings).fit(read_graph("edges.csv", "nodes.csv"))
+
+
+@pytest.fixture
+def made(run) -> Path:
+    code, out, err = run("embed", "edges.csv", "--nodes", "nodes.csv", "--run", "r", *SETTINGS)
+    assert code == 0, err
+    assert out == "wrote the run to r\n"
+    return Path("r")
+
+
+def test_the_folder_holds_the_run(made):
+    assert sorted(os.listdir(made)) == FILES
+    assert sorted(os.listdir()) == ["edges.csv", "nodes.csv", "r"]
+    gate = fitted()
+    found = read_embedding(made / "embedding.parquet")
+    assert found.vectors.tobytes() == gate.embedding_.tobytes()
+    assert found.labels == ["x", "y", None, "x", "y"]
+    again = GATE.load(made / "model.safetensors").transform(read_graph("edges.csv", "nodes.csv"))
+    assert again.tobytes() == gate.embedding_.tobytes()
+    assert len(pyarrow.parquet.read_table(made / "attention.parquet")) == 15  # 2·5 edges, 5 nodes
+    history = json.loads((made / "history.json").read_text())
+    assert history == {"stopped": "epochs"} | gate.history_.series
+
+
+def test_the_record_holds_all_that_decides_the_run(made):
+    stored = json.loads((made / "run.json").read_text())
+    assert stored["settings"]["dims"] == [4, 2]
+    assert stored["settings"]["random_state"] == 3
+    assert stored["settings"].keys() == GATE().get_params().keys() - {
+        *("checkpoint", "checkpoint_every", "progress"),
+    }
+    assert stored["command"].startswith("graphgate embed edges.csv --nodes nodes.csv --run r")
+    assert stored["inputs"] == {
+        name: {
+            "path": f"../{name}.csv",
+            "sha256": hashlib.sha256(Path(f"{name}.csv").read_bytes()).hexdigest(),
+        }
+        for name in ("edges", "nodes")
+    }
+    history = json.loads((made / "history.json").read_text())
+    metrics = stored["metrics"]
+    assert metrics["losses"] == {
+        name: values[-1] for name, values in history.items() if name != "stopped"
+    }
+    assert (metrics["epochs"], metrics["stopped"]) == (5, "epochs")
+    assert metrics["seconds"] > 0
+    assert metrics["peak_memory_mb"] > 1
+    assert stored["versions"]["torch"] == torch.__version__
+
+
+# --- from Python ---------------------------------------------------------------------------------
+
+
+def test_a_run_of_python_is_written_read_and_repeated():
+    gate = fitted()
+    write_run("r", gate, read_graph("edges.csv", "nodes.csv"), inputs=INPUTS)
+    record = read_run("r")
+    assert GATE(**record.settings).get_params() == gate.get_params()
+    assert (record.settings["dims"], record.threads) == ((4, 2), torch.get_num_threads())
+    again = rerun("r")
+    assert (again.identical, again.changed) == (True, ())
+    assert again.gate.embedding_.tobytes() == gate.embedding_.tobytes()
+    assert again.inputs == {name: Path(path) for name, path in INPUTS.items()}
+
+
+def test_how_files_are_read_is_part_of_the_run():
+    Path("other.csv").write_text(EDGES.replace("source", "from"))
+    options = {"source": "from", "drop": "p", "directed": True}
+    graph = read_graph("other.csv", "nodes.csv", **options)
+    gate = GATE((4, 2), epochs=2, random_state=0).fit(graph)
+    inputs = {"edges": "other.csv", "nodes": "nodes.csv"}
+    write_run("r", gate, graph, inputs=inputs, reading=options)
+    again = rerun("r")
+    assert again.identical
+    assert (again.graph.directed, again.gate.n_features_in_) == (True, 2)
+
+
+def test_changed_content_of_an_input_is_reported(made):
+    Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
+    again = rerun("r")
+    assert (again.identical, again.changed) == (False, ("nodes",))
+
+
+def test_an_input_that_the_run_did_not_have_has_changed():
+    """A table of nodes where the run had none is another input, however it reads."""
+    graph = read_graph("edges.csv")
+    gate = GATE((4, 2), epochs=2, random_state=0).fit(graph)
+    write_run("r", gate, graph, inputs={"edges": "edges.csv"})
+    assert rerun("r").changed == ()
+    assert rerun("r", nodes="nodes.csv").changed == ("nodes",)
+
+
+def test_a_run_that_does_not_fit_into_memory_needs_force(made, monkeypatch):
+    monkeypatch.setattr("graphgate.estimators.estimate.available_bytes", lambda: 1000)
+    with pytest.raises(MemoryLimitError):
+        rerun("r")
+    assert rerun("r", force=True).identical
+
+
+def test_it_runs_with_the_threads_of_the_run(made, monkeypatch):
+    stored = json.loads((made / "run.json").read_text())
+    (made / "run.json").write_text(json.dumps(stored | {"threads": 2}))
+    seen = []
+    fit = GATE.fit
+
+    def spy(self, graph):
+        seen.append(torch.get_num_threads())
+        return fit(self, graph)
+
+    monkeypatch.setattr(GATE, "fit", spy)
+    before = torch.get_num_threads()
+    rerun("r")
+    assert seen == [2]
+    assert torch.get_num_threads() == before
+
+
+def test_an_interrupted_run_can_be_repeated():
+    gate = fitted(epochs=3, clip_norm=float("inf"), dtype=torch.float64)
+    gate.epochs, gate.history_.stopped = 500, "interrupted"
+    write_run("r", gate, read_graph("edges.csv", "nodes.csv"), inputs=INPUTS)
+    settings = read_run("r").settings
+    assert (settings["epochs"], settings["clip_norm"]) == (3, float("inf"))
+    assert rerun("r").identical
+
+
+def test_a_failure_leaves_nothing(run, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("graphgate.estimators.runs.write_attention", full)
+    code, _, err = run("embed", "edges.csv", "--nodes", "nodes.csv", "--run", "r", *SETTINGS)
+    assert code == 2
+    assert "r cannot be written: No space left on device" in err
+    assert sorted(os.listdir()) == ["edges.csv", "nodes.csv"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda stored: "no json", "it is not JSON"),
+        (lambda stored: json.dumps([1]), "is not a JSON object"),
+        (lambda stored: json.dumps({**stored, "threads": "two"}), "has the wrong type"),
+        (lambda stored: json.dumps({**stored, "inputs": {"edges": "x"}}), "is not a JSON object"),
+        (lambda stored: json.dumps({**stored, "settings": {}}), "not those of GATE"),
+        (
+            lambda stored: json.dumps({**stored, "settings": stored["settings"] | {"speed": 9}}),
+            "not those of GATE",
+        ),
+        (lambda stored: json.dumps({**stored, "reading": {"speed": 9}}), "not an option of"),
+    ],
+)
+def test_what_is_not_a_record_is_refused(made, change, words):
+    stored = json.loads((made / "run.json").read_text())
+    (made / "run.json").write_text(change(stored))
+    with pytest.raises(InputError, match=words):
+        rerun("r")
+
+
+def test_what_is_not_the_folder_of_a_run_is_refused():
+    for path in ("none", "edges.csv"):
+        with pytest.raises(InputError, match=f"{path} is not the folder of a run"):
+            read_run(path)
+
+
+# --- from the command line -----------------------------------------------------------------------
+
+
+def test_the_command_reports_a_bit_identical_rerun(run, made):
+    code, out, err = run("embed", "--repeat", "r", "--out", "z.npz", "--run", "again")
+    assert code == 0, err
+    assert "edges: edges.csv is that of the run\n" in out
+    assert "nodes: nodes.csv is that of the run\n" in out
+    assert out.endswith("embedding: bit-identical to that of the run\n")
+    before = read_embedding(made / "embedding.parquet").vectors
+    assert read_embedding("z.npz").vectors.tobytes() == before.tobytes()
+    assert rerun("again").identical
+
+
+def test_the_command_reports_what_has_changed(run, made):
+    Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
+    code, out, _ = run("embed", "--repeat", "r")
+    assert code == 1
+    assert "edges.csv is that of the run\n" in out
+    assert "nodes.csv has changed since the run\n" in out
+    assert out.endswith("embedding: NOT bit-identical to that of the run\n")
+
+
+def test_inputs_that_have_moved_are_given_again(run, made, folder):
+    (folder / "data").mkdir()
+    shutil.move("edges.csv", "data/e.csv")
+    code, _, err = run("embed", "--repeat", "r")
+    assert code == 2
+    assert "the edges of the run are not at edges.csv" in err
+    code, out, err = run("embed", "data/e.csv", "--repeat", "r")
+    assert code == 0, err
+    assert "embedding: bit-identical" in out
+
+
+def test_run_and_data_can_move_together(run, made, folder):
+    (folder / "there").mkdir()
+    for name in ("edges.csv", "nodes.csv", "r"):
+        shutil.move(name, "there")
+    code, out, err = run("embed", "--repeat", "there/r")
+    assert code == 0, err
+    assert "embedding: bit-identical" in out
+
+
+def test_a_folder_is_never_overwritten(run, made):
+    code, _, err = run("embed", "edges.csv", "--nodes", "nodes.csv", "--run", "r", *SETTINGS)
+    assert code == 2
+    assert err.startswith("graphgate: r ")
+    assert err.count("\n") == 1
+
+
+def test_a_repeated_run_takes_no_settings(run, made):
+    code, _, err = run("embed", "--repeat", "r", "--learning-rate", "0.1")
+    assert code == 2
+    assert "leave out --learning-rate" in err
+
+
+def test_the_numbers_are_the_same_in_another_process(made):
+    command = [sys.executable, "-m", "graphgate", "embed", "--repeat", "r"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("embedding: bit-identical to that of the run\n")
+    assert np.isfinite(read_embedding("r/embedding.parquet").vectors).all()
