@@ -1,8 +1,9 @@
 """What the losses of a run say about it."""
 
+import numpy as np
 import pytest
 
-from graphgate import GATE, TrainingWarning, load_dataset
+from graphgate import GATE, DivergenceError, Graph, TrainingWarning, load_dataset
 from graphgate.training.history import History
 
 # Losses of GATE with random_state=0: that of the first epoch, then those at 20 %, 30 %, … 100 % of
@@ -79,3 +80,35 @@ def test_rising_and_constant_losses():
     assert History({"loss": [3.0, 3.0]}).constant
     assert not History({"loss": [3.0, 4.0, 3.0]}).constant
     assert not History({"loss": [3.0]}).constant
+
+
+def graph_with_features_up_to(largest: float) -> Graph:
+    rng = np.random.default_rng(0)
+    return Graph.from_edges(largest * rng.random((60, 5)), rng.integers(0, 60, (150, 2)))
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e9, 1e12, 1e15])
+@pytest.mark.parametrize("tied", [True, False])
+def test_large_features_are_learned_from(largest, tied):
+    """Their squared gradients overflow float32, which must not stop the weights from moving."""
+    graph = graph_with_features_up_to(largest)
+    gate = GATE((16, 8), learning_rate=1e-3, tied_weights=tied, random_state=0).fit(graph)
+    assert gate.history_["loss"][-1] < 0.8 * gate.history_["loss"][0]
+
+
+@pytest.mark.parametrize("largest", [1e19, 1e22, 1e30])
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"activation": "tanh"}])
+def test_features_whose_loss_overflows_are_an_error(largest, settings):
+    with pytest.raises(DivergenceError, match="scale the features"):
+        GATE((16, 8), random_state=0, **settings).fit(graph_with_features_up_to(largest))
+
+
+def test_a_diverged_gate_is_an_error():
+    """The loss goes from 140 to 1e13 without reaching infinity."""
+    with pytest.raises(DivergenceError, match="the loss rose from"):
+        GATE((16, 8), learning_rate=1000.0, random_state=0).fit(graph_with_features_up_to(1.0))
+
+
+def test_a_gate_that_learned_nothing_says_so():
+    with pytest.warns(TrainingWarning, match="training changed nothing"):
+        GATE((16, 8), random_state=0).fit(Graph(np.zeros((4, 3))))

@@ -22,7 +22,7 @@ from torch.nn import functional
 from graphgate.nn.attention import constant_coefficients
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.losses import Loss
+from graphgate.nn.losses import Loss, rounded_to_zero
 from graphgate.nn.pattern import AttentionPattern, dot_on
 
 
@@ -156,10 +156,10 @@ class CollapsedStep:
 
     def _norm(self, squares: Tensor, resolution: Tensor) -> tuple[float, Tensor]:
         """The feature loss, and w: feature_weight times its derivative with respect to a square."""
-        positive = squares > resolution
-        norms = torch.where(positive, squares, 1.0).sqrt()
-        slope = torch.where(positive, 0.5 * self.loss.feature_weight / norms, 0.0)
-        return torch.where(positive, norms, 0.0).sum().item(), slope
+        zero = rounded_to_zero(squares, resolution)
+        norms = torch.where(zero, 1.0, squares).sqrt()
+        slope = torch.where(zero, 0.0, 0.5 * self.loss.feature_weight / norms)
+        return torch.where(zero, 0.0, norms).sum().item(), slope
 
     def _structure(self, keep: float) -> float:
         """The structure loss; d_H becomes its gradient plus `keep` times its previous content."""

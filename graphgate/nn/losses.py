@@ -71,10 +71,15 @@ class Loss:
         """
         if self.feature_form == "frobenius":
             squares, resolution = squares.sum(), resolution.sum()
-        positive = squares > resolution
-        return torch.where(positive, torch.where(positive, squares, 1.0).sqrt(), 0.0).sum()
+        zero = rounded_to_zero(squares, resolution)
+        return torch.where(zero, 0.0, torch.where(zero, 1.0, squares).sqrt()).sum()
 
     def structure(self, h: Tensor, pattern: AttentionPattern) -> Tensor:
         """Eq. 8: −Σ_i Σ_{j ∈ N_i} log σ(h_i·h_j), over both directions and the self-loops."""
         # PAPER: the combined loss, eq. 9, omits the sum over i in its second term.
         return functional.softplus(-edge_dot(pattern, h)).sum()
+
+
+def rounded_to_zero(squares: Tensor, resolution: Tensor) -> Tensor:
+    """Which squares are zero up to rounding. One that has overflowed is not, of either sign."""
+    return (squares <= resolution) & squares.isfinite()
