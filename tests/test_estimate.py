@@ -78,8 +78,8 @@ def test_what_does_not_fit_is_refused_with_what_would(monkeypatch):
     assert (e.value.needed, e.value.available) == (needed, needed - 1)
     assert e.value.fitting_dims == (256, 256)
     room = training_bytes(plan_for(counts, GATE((64, 64))))
-    assert fitting_dims(counts, gate, room) == (64, 64)
-    assert fitting_dims(counts, gate, room - 1) == (32, 32)
+    assert fitting_dims(plan_for(counts, gate), room) == (64, 64)
+    assert fitting_dims(plan_for(counts, gate), room - 1) == (32, 32)
     limit(monkeypatch, 10)
     with pytest.raises(MemoryLimitError, match="no dims would fit") as e:
         check_fits(graph, gate)
@@ -94,10 +94,10 @@ def test_the_memory_of_other_devices_is_unknown(monkeypatch):
 
 
 def test_dims_that_fit_are_as_requested_where_possible():
-    counts = GraphCounts.planned(1000, 2000, 30)
-    assert fitting_dims(counts, GATE((64, 16)), 2**40) == (64, 16)
-    assert fitting_dims(counts, GATE((64, 16)), None) == (64, 16)
-    assert fitting_dims(counts, GATE((64, 16)), 0) is None
+    plan = plan_for(GraphCounts.planned(1000, 2000, 30), GATE((64, 16)))
+    assert fitting_dims(plan, 2**40) == (64, 16)
+    assert fitting_dims(plan, None) == (64, 16)
+    assert fitting_dims(plan, 0) is None
 
 
 def test_amounts_with_units():

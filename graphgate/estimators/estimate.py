@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphgate.errors import InputError, MemoryLimitError
@@ -81,8 +81,8 @@ def estimate(
         raise InputError("give a graph, or n_nodes, n_edges and n_features")
     else:
         counts = GraphCounts.planned(n_nodes, n_edges, n_features, density, directed=directed)
-    available = _available(gate)
-    training = training_bytes(plan_for(counts, gate))
+    available, plan = _available(gate), plan_for(counts, gate)
+    training = training_bytes(plan)
     loading = 0 if graph is not None else graph_bytes(counts)
     room = None if available is None else available - loading
     like = measured_counts(counts, gate)
@@ -92,7 +92,7 @@ def estimate(
         training,
         available,
         room is None or training <= room,
-        fitting_dims(counts, gate, room),
+        fitting_dims(plan, room),
         arguments.integer("epochs", gate.epochs),
         measured_time(counts, gate, graph) if measurable else None,
     )
@@ -103,11 +103,11 @@ def check_fits(graph: Graph, gate: GATE) -> None:
 
     graph : with features, as `gate.prepare` returns it.
     """
-    counts, available = GraphCounts.of(graph), _available(gate)
-    needed = training_bytes(plan_for(counts, gate))
+    plan, available = plan_for(GraphCounts.of(graph), gate), _available(gate)
+    needed = training_bytes(plan)
     if available is None or needed <= available:
         return
-    dims = fitting_dims(counts, gate, available)
+    dims = fitting_dims(plan, available)
     raise MemoryLimitError(
         f"training needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
         f"available; {'no dims would fit' if dims is None else f'dims={dims} would fit'}",
@@ -129,15 +129,15 @@ def plan_for(counts: GraphCounts, gate: GATE) -> TrainingPlan:
     return TrainingPlan(counts, architecture, dtype, bool(loss.feature_weight))
 
 
-def fitting_dims(counts: GraphCounts, gate: GATE, room: int | None) -> tuple[int, ...] | None:
-    """The dims of `gate`, halved until a run fits into `room` bytes; None if none do."""
-    dims = arguments.layer_sizes(gate.dims)
-    while room is not None and training_bytes(plan_for(counts, gate)) > room:
-        if max(dims) == 1:
+def fitting_dims(plan: TrainingPlan, room: int | None) -> tuple[int, ...] | None:
+    """The dims of a plan, halved until training fits into `room` bytes; None if none do."""
+    architecture = plan.architecture
+    while room is not None and training_bytes(replace(plan, architecture=architecture)) > room:
+        if max(architecture.dims) == 1:
             return None
-        dims = tuple(max(1, d // 2) for d in dims)
-        gate = GATE(**gate.get_params() | {"dims": dims})
-    return dims
+        halved = tuple(max(1, d // 2) for d in architecture.dims)
+        architecture = replace(architecture, dims=halved)
+    return architecture.dims
 
 
 def format_bytes(amount: float) -> str:

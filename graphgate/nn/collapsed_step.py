@@ -1,9 +1,10 @@
 """The collapsed form with a hand-derived gradient: one training step in preallocated buffers.
 
 `collapsed.py` is the readable reference; this is the same algebra, for tied weights and shared
-attention, with every N×D product written into a buffer. Names follow the algebra there, and `d_…`
-is a gradient of the loss. The backward pass, with w_i the derivative of the feature loss with
-respect to ‖x_i − x̂_i‖² and z_ij that of the structure loss with respect to h_i·h_j:
+attention, with every N×D product written into a buffer. What has only a few columns is left to
+autograd. Names follow the algebra there, and `d_…` is a gradient of the loss. The backward pass,
+with w_i the derivative of the feature loss with respect to ‖x_i − x̂_i‖² and z_ij that of the
+structure loss with respect to h_i·h_j:
 
     M = BᵀB,  T = Q M − G,  G = X B
     d_Q = 2 w ∘ T              d_B = Xᵀ d_G + 2 B K,  K = Qᵀ (w ∘ Q)
@@ -19,8 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphgate.nn.attention import constant_coefficients
 from graphgate.nn.autoencoder import Architecture, GATEModel
+from graphgate.nn.collapsed import attention_layers
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss, rounded_to_zero
 from graphgate.nn.pattern import AttentionPattern, dot_on
@@ -108,13 +109,10 @@ class CollapsedStep:
 
     def _embedding_matrix(self, weights: list[Tensor]) -> list[Tensor]:
         """Write B into its buffer; return the tails W(k)…W(L) for k = 2 … L."""
-        tails = [weights[-1]]
-        for weight in reversed(weights[1:-1]):
-            tails.insert(0, weight @ tails[0])
-        if len(weights) == 1:
-            self.b.copy_(weights[0])
-        else:
-            torch.mm(weights[0], tails[0], out=self.b)
+        tails: list[Tensor] = []
+        for weight in reversed(weights[1:]):
+            tails.insert(0, weight @ tails[0] if tails else weight)
+        torch.mm(weights[0], tails[0], out=self.b) if tails else self.b.copy_(weights[0])
         return tails
 
     def _features(
@@ -190,82 +188,45 @@ class CollapsedStep:
     def _weights_backward(self, weights: list[Tensor], tails: list[Tensor]) -> None:
         """Set the gradients of W(1) … W(L) from d_B."""
         grads = [_grad(weight) for weight in self.model.encoder_weight]
-        if len(weights) == 1:
-            grads[0].copy_(self.d_b)
-            return
         d_tail = self.d_b
         for k, tail in enumerate(tails):
             torch.mm(d_tail, tail.T, out=grads[k])
-            last = k + 1 == len(tails)
-            d_tail = torch.mm(weights[k].T, d_tail, out=grads[-1] if last else None)
+            d_tail = weights[k].T @ d_tail
+        grads[-1].copy_(d_tail)
 
 
 class _Scores:
     """Attention of every layer from narrow columns, and its gradients for v_s, v_r and W.
 
-    `columns[k]` is X W(1)…W(j) v for all layers j > k, multiplied by C(1) … C(k): (N, 2(L-k)).
+    Autograd goes through what has a few columns: from X W(1)…W(k) v of every layer k, (N, 2L), to
+    the attention. The products with X and W are written out.
     """
 
     def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern) -> None:
-        self.model, self.x, self.pattern = model, x, pattern
-        self.n_layers = model.n_layers
-        if model.architecture.attention != "softmax":
-            constant = constant_coefficients(pattern, model.architecture.attention, x.dtype)
-            self.attention = [constant] * self.n_layers
-            return
+        self.model, self.x = model, x
         self.weights = [weight.detach() for weight in model.encoder_weight]
         # tails[k] is [v_s v_r] of layer k beside W(k+1)…W(j) [v_s v_r] of every later layer j.
-        pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
-        vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
         self.tails: list[Tensor] = []
-        chain = vectors[-1][:, :0]
-        for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
-            self.tails.insert(0, torch.cat([vector, chain], dim=1))
-            chain = thin_product(weight, self.tails[0])
-        columns = x.multiply(chain, chain.new_empty(x.shape[0], chain.shape[1]))  # (N, 2L)
-        self.columns, self.attention, self.sigmoids = [columns], [], []
-        for k in range(self.n_layers):
-            sigmoid, alpha = self._attend(self.columns[k])
-            self.sigmoids.append(sigmoid)
-            self.attention.append(alpha)
-            rest = self.columns[k][:, 2:].contiguous()
-            if rest.shape[1]:
-                rest = pattern.multiply(alpha, rest, torch.empty_like(rest))
-            self.columns.append(rest)
-
-    def _attend(self, columns: Tensor) -> tuple[Tensor, Tensor]:
-        pattern = self.pattern
-        logit = columns[:, 0].index_select(0, pattern.centers)
-        logit += columns[:, 1].index_select(0, pattern.neighbors)
-        if pattern.weights is not None:
-            logit *= pattern.weights
-        sigmoid = logit.sigmoid_()
-        raised = torch.exp(sigmoid)
-        return sigmoid, raised.div_(pattern.row_sums(raised).index_select(0, pattern.centers))
+        self.columns: Tensor | None = None
+        if model.architecture.attention == "softmax":
+            pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
+            vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
+            chain = vectors[-1][:, :0]
+            for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
+                self.tails.insert(0, torch.cat([vector, chain], dim=1))
+                chain = thin_product(weight, self.tails[0])
+            self.columns = x.multiply(chain, chain.new_empty(x.shape[0], chain.shape[1]))
+            self.columns.requires_grad_()
+        with torch.enable_grad():
+            self.layers = attention_layers(model.architecture, pattern, self.columns, x.dtype)
+        self.attention = [alpha.detach() for alpha in self.layers]
 
     def backward(self, d_alpha: list[Tensor | None]) -> None:
         """Add what flows through the attention to the gradients that d_B has set."""
-        if self.model.architecture.attention != "softmax":
+        if self.columns is None:
             return
-        pattern = self.pattern
-        d_columns = self.columns[-1]  # empty: there is no later layer
-        for k in reversed(range(self.n_layers)):
-            d_a, alpha, sigmoid = d_alpha[k], self.attention[k], self.sigmoids[k]
-            assert d_a is not None
-            if d_columns.shape[1]:
-                rest = self.columns[k][:, 2:].contiguous()
-                d_a = dot_on(pattern, d_columns, rest, onto=d_a)
-                d_columns = pattern.multiply(
-                    alpha, d_columns, torch.empty_like(d_columns), transposed=True
-                )
-            d_a = d_a * alpha  # softmax: α ∘ (d_α − Σ_l α_il d_α_il)
-            d_a -= alpha * pattern.row_sums(d_a).index_select(0, pattern.centers)
-            d_logit = d_a.mul_(sigmoid).mul_(1 - sigmoid)
-            if pattern.weights is not None:
-                d_logit *= pattern.weights
-            here = torch.stack([pattern.row_sums(d_logit), pattern.column_sums(d_logit)], dim=1)
-            d_columns = torch.cat([here, d_columns], dim=1)
-        d_chain = d_columns.new_empty(self.x.shape[1], 2 * self.n_layers)
+        (d_columns,) = torch.autograd.grad(self.layers, [self.columns], d_alpha)
+        d_chain = d_columns.new_empty(self.x.shape[1], d_columns.shape[1])
         self.x.multiply_transposed(d_columns, d_chain)
         for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):
             _grad(self.model.encoder_weight[k]).addmm_(d_chain, tail.T)

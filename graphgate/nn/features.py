@@ -53,7 +53,6 @@ class FeatureMatrix:
             self._sparse = x
             self._matrix = self._csr(x)
         self.square_norms = shared_tensor(squares, device)
-        self._transpose: Tensor | None = None
         self._transposed_blocks: list[tuple[slice, Tensor]] | None = None
 
     def _csr(self, x: Any) -> Tensor:
@@ -70,16 +69,6 @@ class FeatureMatrix:
     def times(self, m: Tensor) -> Tensor:
         """X m, (N, D), for m of shape (F, D)."""
         return _FixedProduct.apply(m, self)
-
-    def matrix(self) -> Tensor:
-        return self._matrix
-
-    def transpose(self) -> Tensor:
-        if self._sparse is None:
-            return self._matrix.T
-        if self._transpose is None:
-            self._transpose = self._csr(self._sparse.T.tocsr())
-        return self._transpose
 
     def multiply(self, m: Tensor, out: Tensor) -> Tensor:
         """out = X m, without a gradient or an allocation."""
@@ -141,8 +130,9 @@ class _FixedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, m: Tensor, x: FeatureMatrix) -> Tensor:
         ctx.x = x
-        return x.matrix() @ m
+        return x.multiply(m, m.new_empty(x.shape[0], m.shape[1]))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return ctx.x.transpose() @ grad.contiguous(), None
+        out = grad.new_empty(ctx.x.shape[1], grad.shape[1])
+        return ctx.x.multiply_transposed(grad.contiguous(), out), None

@@ -37,12 +37,6 @@ class Schedule:
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
-        integers = {"epochs": self.epochs} | (
-            {} if self.patience is None else {"patience": self.patience}
-        )
-        for name, value in integers.items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be an integer ≥ 1, got {value!r}")
         if not 0 < self.learning_rate <= 1e6:
             raise InputError(
                 f"learning_rate must be positive and at most 1e6, got {self.learning_rate!r}"
