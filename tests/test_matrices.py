@@ -131,6 +131,7 @@ def test_files_that_are_not_there_or_not_of_their_kind(tmp_path):
     assert "may be truncated or not a .gz file" in refusal(tmp_path / "a.mtx.gz", b"no gzip")
     assert "is not a zip archive" in refusal(tmp_path / "a.npz", b"no zip")
     assert "Missing banner" in refusal(tmp_path / "a.mtx", b"1 2\n")
+    assert "zero bytes" in refusal(tmp_path / "a.mtx", b"%%MatrixMarket matrix\0")
 
 
 def test_headers_that_promise_too_much(tmp_path):

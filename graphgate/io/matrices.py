@@ -88,6 +88,9 @@ def _npz(content: bytes) -> Any:
 
 
 def _mtx(content: bytes) -> Any:
+    if b"\0" in content:
+        raise InputError("contains zero bytes, so it is not a Matrix Market file")
+    content += b"\n"  # SciPy's reader can crash on a last line that does not end
     rows, columns, entries, form, _, symmetry = scipy.io.mminfo(io.BytesIO(content))
     # Checked before allocating anything of that size, because a header may claim any size.
     least = 4 if form == "coordinate" else 2 if symmetry == "general" else 1  # "1 1\n" or "0\n"
