@@ -180,7 +180,7 @@ def test_a_repeated_run_reads_its_files_as_it_did(run):
     assert told["id"] == "who"
     code, out, err = run("embed", "--repeat", "kept", "--out", "z.npy")
     assert code == 0, err
-    assert "embedding: bit-identical to the run's" in out
+    assert "embedding: bit-identical to that of the run" in out
     assert vectors("kept/embedding.parquet").tobytes() == np.load("z.npy").tobytes()
     record = json.loads(Path("kept/run.json").read_text("utf-8"))
     Path("kept/run.json").write_text(json.dumps(record | {"reading": {"speed": 1}}))

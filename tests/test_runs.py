@@ -251,7 +251,7 @@ def test_a_folder_is_never_overwritten(run, made):
 def test_a_repeated_run_takes_no_settings(run, made):
     code, _, err = run("embed", "--repeat", "r", "--learning-rate", "0.1")
     assert code == 2
-    assert "leave out --learning-rate" in err
+    assert "omit --learning-rate" in err
 
 
 def test_the_numbers_are_the_same_in_another_process(made):
