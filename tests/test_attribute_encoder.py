@@ -53,7 +53,7 @@ def test_constant_and_empty_columns_are_zeros():
     assert found["c=missing"].tolist() == [1, 1, 1]
 
 
-def test_missing_numbers_are_the_mean_and_told():
+def test_missing_numbers_become_the_mean_and_are_marked():
     found = encoded(table(a=[1, None, 3], b=[0, 0, None]))
     assert found.columns.tolist() == ["a", "a=missing", "b", "b=missing"]
     assert found["a"].tolist() == [-1, 0, 1]
@@ -207,11 +207,11 @@ def test_a_table_that_does_not_fit_is_refused(columns, words):
 
 
 def test_too_many_categories_are_refused_with_the_ways_out():
-    for values, told in [
+    for values, counts in [
         ([str(at) for at in range(1001)] * 3, "1,001 distinct values in 3,003 rows"),
         ([str(at) for at in range(21)], "21 distinct values in 21 rows"),
     ]:
-        with pytest.raises(InputError, match=f"{told}, too many .*drop it, or .* words"):
+        with pytest.raises(InputError, match=f"{counts}, too many .*drop it, or .* words"):
             AttributeEncoder().fit(table(a=values))
     AttributeEncoder().fit(table(a=[str(at) for at in range(20)]))
     AttributeEncoder().fit(table(a=[str(at) for at in range(1000)] * 2))
@@ -245,7 +245,7 @@ def changed(column: int, **fields) -> dict:
         ({"scale": True, "columns": [3]}, "a column of kind None"),
         ({"scale": True, "columns": [{"kind": ["number"]}]}, r"a column of kind \['number'\]"),
         (changed(0, kind="date"), "a column of kind 'date'"),
-        (changed(0, kind="words"), "lacks 'words'"),
+        (changed(0, kind="words"), "lacks 'vocabulary'"),
         (changed(0, name=3), "'name' in its encoder has the wrong type"),
         (changed(0, name="k"), "has the same column twice"),
         (changed(0, center="0"), "'center' in its encoder has the wrong type"),
@@ -254,11 +254,11 @@ def changed(column: int, **fields) -> dict:
         (changed(0, fill=10**400), "int too large"),
         (changed(0, missing=0), "'missing' in its encoder has the wrong type"),
         (changed(0, power=2), "unknown field 'power'"),
-        (changed(2, values=["x", "x"]), "categories of 'k' must be distinct"),
-        (changed(2, values=["x", ["y"]]), "categories of 'k' must be distinct"),
-        (changed(2, values=["x", None]), "categories of 'k' must be distinct"),
-        (changed(3, words=["x", 1]), "words of 'w' must be distinct"),
-        (changed(3, words=["x", "x"]), "words of 'w' must be distinct"),
+        (changed(2, vocabulary=["x", "x"]), "categories of 'k' must be distinct"),
+        (changed(2, vocabulary=["x", ["y"]]), "categories of 'k' must be distinct"),
+        (changed(2, vocabulary=["x", None]), "categories of 'k' must be distinct"),
+        (changed(3, vocabulary=["x", 1]), "words of 'w' must be distinct"),
+        (changed(3, vocabulary=["x", "x"]), "words of 'w' must be distinct"),
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""Attributes: columns of four kinds, guessed or told, that do not change."""
+"""Attributes: columns of four kinds, inferred or given, and immutable."""
 
 import pickle
 
@@ -56,7 +56,7 @@ def test_kinds_are_guessed_and_values_kept(values, kind, back):
          [{"be": 1, "or": 1, "to": 1}, {"be": 1, "not": 1, "to": 2}, {}]),
     ],
 )  # fmt: skip
-def test_a_kind_can_be_told(values, kind, back):
+def test_a_kind_can_be_given(values, kind, back):
     column = Attributes.from_columns({"a": values}, kinds={"a": kind}).column("a")
     assert (column.kind, column.tolist()) == (kind, back)
 
@@ -68,7 +68,7 @@ def test_numbers_keep_their_precision():
     assert kept == ["float32", "float32", "float64", "float64"]
 
 
-def test_what_stands_in_the_table():
+def test_the_content_of_the_table():
     found = table(b=[1, 2], a=["x", "y"])
     assert (found.names, len(found), list(found)) == (("b", "a"), 2, ["b", "a"])
     assert found.kinds == {"b": "number", "a": "category"}
@@ -108,11 +108,11 @@ def test_taking_rows_takes_their_values(data):
         f"{at}": data.draw(st.lists(VALUES[kind], min_size=n, max_size=n))
         for at, kind in enumerate(kinds)
     }
-    told = {f"{at}": kind for at, kind in enumerate(kinds)}
-    found = Attributes.from_columns(lists, kinds=told)
+    chosen = {f"{at}": kind for at, kind in enumerate(kinds)}
+    found = Attributes.from_columns(lists, kinds=chosen)
     rows = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=8)))
     part = found.take(rows)
-    assert (len(part), part.kinds) == (len(rows), told)
+    assert (len(part), part.kinds) == (len(rows), chosen)
     for name, values in lists.items():
         assert found[name].tolist() == values
         assert part[name].tolist() == [values[row] for row in rows]

@@ -90,7 +90,7 @@ def test_embeddings_move_with_the_nodes(graph, activation, seed):
 
 @settings(max_examples=30, deadline=None)
 @given(graphs(), st.sampled_from(["identity", "relu"]), st.integers(1, 3), st.data())
-def test_a_few_nodes_need_only_their_neighbourhood(graph, activation, layers, data):
+def test_a_few_nodes_need_only_their_neighborhood(graph, activation, layers, data):
     gate = small(dims=(5, 4, 3)[:layers], epochs=2, activation=activation).fit(graph)
     np.testing.assert_array_equal(gate.transform(graph), gate.embedding_)
     some = data.draw(st.lists(st.sampled_from(graph.ids.tolist()), min_size=1, max_size=3))
@@ -182,9 +182,9 @@ def test_a_loss_can_be_switched_off(part):
 def test_attention_can_be_switched_off(attention):
     graph = random_graph(12)
     gate = small(attention=attention).fit(graph)
-    neighbours = graph.adjacency.toarray().astype(bool) | np.eye(9, dtype=bool)
-    expected = neighbours / neighbours.sum(axis=1, keepdims=True)
-    expected = expected if attention == "uniform" else neighbours
+    neighbors = graph.adjacency.toarray().astype(bool) | np.eye(9, dtype=bool)
+    expected = neighbors / neighbors.sum(axis=1, keepdims=True)
+    expected = expected if attention == "uniform" else neighbors
     np.testing.assert_allclose(gate.attention_.average.toarray(), expected, rtol=1e-6)
 
 
@@ -267,7 +267,7 @@ def test_cuda_follows_the_cpu(activation, tmp_path):
     np.testing.assert_allclose(loaded.transform(graph), here.embedding_, rtol=1e-3, atol=1e-4)
 
 
-def test_divergence_is_told_with_a_remedy():
+def test_divergence_is_an_error_with_a_remedy():
     with pytest.raises(DivergenceError, match="lower learning_rate"):
         small(preset="paper", learning_rate=1e6, epochs=50).fit(random_graph(0))
 
@@ -424,7 +424,7 @@ def test_prepare_gives_what_fit_learns_from():
     assert gate.fit(random_graph(0)).encoder_ is None
 
 
-def test_numbers_are_scaled_unless_told_otherwise():
+def test_numbers_are_scaled_unless_scale_is_false():
     graph = with_attributes()
     plain = small(scale=False).fit(graph)
     assert plain.encoder_.to_dict() == AttributeEncoder(scale=False).fit(graph.attributes).to_dict()

@@ -487,26 +487,26 @@ def test_nothing_in_a_graph_can_be_written(whole, make):
         del graph.x
 
 
-def test_what_was_handed_in_is_neither_changed_nor_shared():
+def test_inputs_are_neither_changed_nor_shared():
     x, adjacency = THREE.copy(), sp.csr_array(np.array([[5.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
     ids, mask = np.array([4, 5, 6]), np.array([True, False, False])
     labels, edges = np.array([0, 1, 1]), np.array([[4, 5], [5, 6]])
     weights = np.array([1.0, 2.0])
-    handed = [x, adjacency.data, adjacency.indices, adjacency.indptr, ids, mask, labels, edges]
-    handed.append(weights)
-    before = [array.copy() for array in handed]
+    inputs = [x, adjacency.data, adjacency.indices, adjacency.indptr, ids, mask, labels, edges]
+    inputs.append(weights)
+    before = [array.copy() for array in inputs]
     graphs = [
         Graph(x, adjacency, ids=ids, labels=labels, splits={"train": mask}),
         Graph.from_edges(x, edges, weights, ids=ids, labels=labels, splits={"train": mask}),
         Graph.from_edges(x, edges - 4, weights, directed=True),
         Graph(adjacency),
     ]
-    for array, old in zip(handed, before, strict=True):
+    for array, old in zip(inputs, before, strict=True):
         assert array.flags.writeable
         np.testing.assert_array_equal(array, old)
     prints = [graph.fingerprint() for graph in graphs]
     codes = graphs[0].labels.copy()
-    for array in handed:
+    for array in inputs:
         array[...] = 1
     assert [graph.fingerprint() for graph in graphs] == prints
     np.testing.assert_array_equal(graphs[0].labels, codes)

@@ -119,6 +119,8 @@ def test_a_graph_of_edges_only():
         (lambda: Graph(np.eye(3), attributes=TABLE), "either x or attributes, not both"),
         (lambda: Graph(attributes=["a"]), "columns must map names to values"),
         (lambda: Graph(attributes={"a": []}), "the graph is empty"),
+        (lambda: Graph.from_edge_index(None, [[0], [1]], attributes={"a": []}), "for 0 nodes"),
+        (lambda: Graph.from_edges(np.empty((0, 2)), [(0, 1)]), "out of range for 0 nodes"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(make, words):

@@ -183,13 +183,13 @@ def attributes_of(data, n: int) -> Attributes:
         f"c{at}": data.draw(st.lists(VALUES[kind], min_size=n, max_size=n))
         for at, kind in enumerate(kinds)
     }
-    told = {f"c{at}": kind for at, kind in enumerate(kinds)} | {"size": "number"}
-    return Attributes.from_columns(columns | {"size": list(range(n))}, kinds=told)
+    chosen = {f"c{at}": kind for at, kind in enumerate(kinds)} | {"size": "number"}
+    return Attributes.from_columns(columns | {"size": list(range(n))}, kinds=chosen)
 
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_an_encoding_comes_back_with_its_model(tmp_path_factory, data):
+def test_an_encoder_comes_back_with_its_model(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("encoded", numbered=True) / "model.safetensors"
     n = data.draw(st.integers(1, 5))
     try:

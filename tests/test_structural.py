@@ -75,7 +75,7 @@ def test_a_signature_is_that_of_the_id_in_every_process():
 
 
 def test_a_position_is_where_walks_end():
-    """Against powers of a dense matrix; and parts that are not connected stand apart."""
+    """Against powers of a dense matrix; and disconnected parts lie apart."""
     known = nx.disjoint_union(nx.complete_graph(6), nx.cycle_graph(7))
     known.add_node(13)
     pattern = sp.csr_array(nx.to_scipy_sparse_array(known, dtype=float))
@@ -92,7 +92,7 @@ def test_a_position_is_where_walks_end():
     assert cosines[:6, 6:].max() < 0.5
 
 
-def test_nodes_that_stand_nowhere_else_have_no_position():
+def test_nodes_that_are_all_alike_have_no_position():
     pair = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     assert np.abs(structure.positions(pair, np.arange(2))).max() < 0.1
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import secrets
 import shutil
@@ -27,6 +26,7 @@ import torch
 from graphgate.errors import InputError
 from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
+from graphgate.estimators.hyperparameters import from_json, to_json
 from graphgate.graph.graph import Graph
 from graphgate.io.attention import write_attention
 from graphgate.io.embeddings import write_embedding
@@ -48,7 +48,6 @@ _FIELDS: Schema = {
     "versions": dict,
 }
 _INPUT: Schema = {"path": str, "sha256": str}
-_INFINITY = "infinity"  # JSON has no number for it
 # Where a run is saved and what it shows do not affect what it computes.
 _NOT_RECORDED = ("checkpoint", "checkpoint_every", "progress")
 
@@ -140,13 +139,8 @@ def write_run(
     """
     target = check_new_folder(folder)
     history = gate.history_
-    settings = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
-    settings |= {
-        "dims": np.atleast_1d(gate.dims).tolist(),
-        "random_state": gate.seed_,
-        "dtype": str(gate.dtype).removeprefix("torch."),
-        "clip_norm": _INFINITY if gate.clip_norm == math.inf else gate.clip_norm,
-    }
+    kept = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
+    settings = to_json(kept | {"random_state": gate.seed_})
     if history.stopped == "interrupted":  # what can be repeated is the part that was trained
         settings["epochs"] = max(1, len(history))
     losses = {name: values[-1] for name, values in history.series.items()}
@@ -209,11 +203,8 @@ def read_run(folder: StrPath) -> RunRecord:
     known = GATE().get_params().keys() - set(_NOT_RECORDED)
     if settings.keys() != known or not isinstance(settings["dims"], list):
         raise InputError(f"{what}: its settings are not those of GATE")
-    settings = settings | {"dims": tuple(settings["dims"])}
-    if settings["clip_norm"] == _INFINITY:
-        settings["clip_norm"] = math.inf
     inputs = {name: Input(**given) for name, given in stored["inputs"].items()}
-    return RunRecord(**stored | {"inputs": inputs, "settings": settings})
+    return RunRecord(**stored | {"inputs": inputs, "settings": from_json(settings)})
 
 
 def rerun(

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +30,16 @@ from graphgate.graph.edges import (
 )
 from graphgate.graph.ordering import locality_order
 from graphgate.graph.validation import Features, errors_about
+
+
+class GraphFields(TypedDict, total=False):
+    """Arguments of `Graph` that its other constructors take as well."""
+
+    attributes: Attributes | Mapping[str, Any] | None
+    labels: Sequence[Any] | np.ndarray | None
+    splits: Mapping[str, Any] | None
+    directed: bool
+    feature_names: Iterable[str] | None
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -102,7 +112,16 @@ class Graph:
         content = _content(x, attributes)
         n, edges, weights = adjacency_entries(adjacency, _n_rows(content))
         known = validation.node_ids(ids, n)
-        self._fill(content, known, edges, weights, labels, splits, directed, feature_names)
+        self._fill(
+            content,
+            known,
+            edges,
+            weights,
+            labels=labels,
+            splits=splits,
+            directed=directed,
+            feature_names=feature_names,
+        )
 
     @classmethod
     def from_edges(
@@ -111,32 +130,19 @@ class Graph:
         edges: Any,
         weights: Any = None,
         *,
-        attributes: Attributes | Mapping[str, Any] | None = None,
         ids: Iterable[Hashable] | None = None,
-        labels: Sequence[Any] | np.ndarray | None = None,
-        splits: Mapping[str, Any] | None = None,
-        directed: bool = False,
-        feature_names: Iterable[str] | None = None,
+        **fields: Unpack[GraphFields],
     ) -> Graph:
         """From E pairs (source, target) of node ids, or of row numbers where there are no `ids`.
 
-        A graph without features and ids has as many nodes as its row numbers require.
+        Further arguments are those of `Graph`: attributes, labels, splits, directed and
+        feature_names. Without features and ids there are as many nodes as row numbers require.
 
         >>> Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]).n_edges
         1
         """
         known = None if ids is None else validation.node_ids(ids)
-        return cls.from_edge_index(
-            x,
-            edge_pairs(edges, known).T,
-            weights,
-            attributes=attributes,
-            ids=known,
-            labels=labels,
-            splits=splits,
-            directed=directed,
-            feature_names=feature_names,
-        )
+        return cls.from_edge_index(x, edge_pairs(edges, known).T, weights, ids=known, **fields)
 
     @classmethod
     def from_edge_index(
@@ -145,15 +151,14 @@ class Graph:
         edge_index: Any,
         edge_weight: Any = None,
         *,
-        attributes: Attributes | Mapping[str, Any] | None = None,
         ids: Iterable[Hashable] | None = None,
         num_nodes: int | None = None,
-        labels: Sequence[Any] | np.ndarray | None = None,
-        splits: Mapping[str, Any] | None = None,
-        directed: bool = False,
-        feature_names: Iterable[str] | None = None,
+        **fields: Unpack[GraphFields],
     ) -> Graph:
         """From a (2, E) array of row numbers, sources above targets, as in PyTorch Geometric.
+
+        Further arguments are those of `Graph`: attributes, labels, splits, directed and
+        feature_names.
 
         num_nodes : N, where neither features nor ids give it; the default is the largest row
             number plus one.
@@ -161,9 +166,11 @@ class Graph:
         >>> Graph.from_edge_index(None, [[0, 1], [1, 2]], num_nodes=4)
         Graph(4 nodes, 2 undirected edges, no features)
         """
-        content = _content(x, attributes)
+        others: Any = dict(fields)
+        content = _content(x, others.pop("attributes", None))
         known = None if ids is None else validation.node_ids(ids)
-        n = _n_rows(known if content is None else content) or num_nodes
+        rows = _n_rows(known if content is None else content)
+        n = num_nodes if rows is None else rows
         if num_nodes is not None and (
             not isinstance(num_nodes, numbers.Integral) or num_nodes != n
         ):
@@ -172,7 +179,7 @@ class Graph:
         known = validation.node_ids(known, int(pairs.max(initial=-1)) + 1 if n is None else n)
         weights = edge_weights(edge_weight, len(pairs))
         graph = cls.__new__(cls)
-        graph._fill(content, known, pairs, weights, labels, splits, directed, feature_names)
+        graph._fill(content, known, pairs, weights, **others)
         return graph
 
     def _fill(
@@ -181,10 +188,11 @@ class Graph:
         ids: np.ndarray,
         edges: np.ndarray,
         weights: np.ndarray | None,
-        labels: Any,
-        splits: Mapping[str, Any] | None,
-        directed: bool,
-        feature_names: Iterable[str] | None,
+        *,
+        labels: Any = None,
+        splits: Any = None,
+        directed: bool = False,
+        feature_names: Any = None,
     ) -> None:
         if feature_names is not None and (content is None or isinstance(content, Attributes)):
             raise InputError("feature_names are names of columns of x; leave them out")

@@ -97,13 +97,9 @@ def features(x: Any, *, copy: bool = True) -> Features:
 
 
 def _where_not_finite(x: Features) -> str:
-    if isinstance(x, np.ndarray):
-        row, column = map(int, np.argwhere(~np.isfinite(x))[0])
-        value = x[row, column]
-    else:
-        at = int(np.flatnonzero(~np.isfinite(x.data))[0])
-        row = int(np.searchsorted(x.indptr, at, side="right")) - 1
-        column, value = int(x.indices[at]), x.data[at]
+    entries = sp.coo_array(x)
+    at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
+    row, column, value = entries.row[at], entries.col[at], entries.data[at]
     # scikit-learn's users search for the words "NaN" and "infinity".
     seen = "NaN" if np.isnan(value) else f"infinity ({value})"
     return (

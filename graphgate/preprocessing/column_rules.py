@@ -153,72 +153,65 @@ class NumberRule(Rule):
 
 
 @dataclass(frozen=True)
-class BooleanRule(Rule):
-    """0 or 1."""
+class BooleanRule(NumberRule):
+    """0 or 1, as they are."""
 
     kind: ClassVar[Kind] = "boolean"
-    schema: ClassVar[Schema] = {"missing": bool}
-    missing: bool
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> BooleanRule:
-        return cls(name, bool(column.missing.any()))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return (self.name, f"{self.name}=missing") if self.missing else (self.name,)
-
-    def most_entries(self, column: Column) -> int:
-        return int(np.count_nonzero(column.values))
-
-    def vectors(self, column: Column, rows: slice) -> np.ndarray:
-        values = column.values[rows]
-        gone = np.isnan(values)
-        true = np.where(gone, np.float32(0), values)
-        return np.stack([true, gone]).astype(np.float32) if self.missing else true[None]
+        return cls(name, center=0.0, divisor=1.0, fill=0.0, missing=bool(column.missing.any()))
 
 
 @dataclass(frozen=True)
-class CategoryRule(Rule):
+class VocabularyRule(Rule):
+    """One feature per entry of the vocabulary that was seen in fit."""
+
+    schema: ClassVar[Schema] = {"vocabulary": list}
+    vocabulary: tuple[Any, ...]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={value}" for value in self.vocabulary)
+
+    @staticmethod
+    def _seen(column: Column, codes: np.ndarray) -> tuple[Any, ...]:
+        return tuple(column.vocabulary[code] for code in np.unique(codes).tolist())
+
+
+@dataclass(frozen=True)
+class CategoryRule(VocabularyRule):
     """One feature per value."""
 
     kind: ClassVar[Kind] = "category"
-    schema: ClassVar[Schema] = {"values": list}
-    values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        plain = all(isinstance(value, (str, bool, int, float)) for value in self.values)
-        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.values)
-        if not finite or len(set(self.values)) < len(self.values):
+        plain = all(isinstance(value, (str, bool, int, float)) for value in self.vocabulary)
+        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.vocabulary)
+        if not finite or len(set(self.vocabulary)) < len(self.vocabulary):
             raise InputError(f"the categories of {self.name!r} must be distinct plain values")
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> CategoryRule:
-        used = np.unique(column.values[column.values >= 0]).tolist()
-        return cls(name, tuple(column.vocabulary[code] for code in used))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}={value}" for value in self.values)
+        return cls(name, cls._seen(column, column.values[column.values >= 0]))
 
     def most_entries(self, column: Column) -> int:
         return int((column.values >= 0).sum())
 
     def unknown(self, column: Column) -> str | None:
         codes = column.values[column.values >= 0]
-        codes = codes[_places(column, self.values)[codes] < 0]
+        codes = codes[_places(column, self.vocabulary)[codes] < 0]
         if not len(codes):
             return None
-        seen = [repr(column.vocabulary[code]) for code in np.unique(codes).tolist()]
+        seen = [repr(value) for value in self._seen(column, codes)]
         return (
             f"{len(codes):,} node(s) have values in the column {self.name!r} that were not seen in "
             f"fit and count as missing: {listing(seen, 3)}"
         )
 
     def translated(self, column: Column) -> Column:
-        if column.vocabulary == self.values:
-            return column
-        return Column("category", _places(column, self.values)[column.values], self.values)
+        codes = _places(column, self.vocabulary)[column.values]
+        return Column("category", codes, self.vocabulary)
 
     def entries(self, column: Column, rows: slice) -> Entries:
         feature = column.values[rows]
@@ -227,40 +220,33 @@ class CategoryRule(Rule):
 
 
 @dataclass(frozen=True)
-class WordsRule(Rule):
+class WordsRule(VocabularyRule):
     """One feature per word."""
 
     kind: ClassVar[Kind] = "words"
-    schema: ClassVar[Schema] = {"words": list}
-    words: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        text = all(isinstance(word, str) for word in self.words)
-        if not text or len(set(self.words)) < len(self.words):
+        text = all(isinstance(word, str) for word in self.vocabulary)
+        if not text or len(set(self.vocabulary)) < len(self.vocabulary):
             raise InputError(f"the words of {self.name!r} must be distinct and text")
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> WordsRule:
-        used = np.unique(column.values.indices).tolist()
-        return cls(name, tuple(column.vocabulary[code] for code in used))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}={word}" for word in self.words)
+        return cls(name, cls._seen(column, column.values.indices))
 
     def most_entries(self, column: Column) -> int:
         return int(column.values.nnz)
 
     def translated(self, column: Column) -> Column:
-        if column.vocabulary == self.words:
+        if column.vocabulary == self.vocabulary:
             return column
         counts = column.values
-        place = _places(column, self.words)[counts.indices]
+        place = _places(column, self.vocabulary)[counts.indices]
         known = place >= 0
         indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
-        shape = (counts.shape[0], len(self.words))
+        shape = (counts.shape[0], len(self.vocabulary))
         kept = sp.csr_array((counts.data[known], place[known], indptr), shape=shape)
-        return Column("words", kept, self.words)
+        return Column("words", kept, self.vocabulary)
 
     def entries(self, column: Column, rows: slice) -> Entries:
         block = column.values[rows]
