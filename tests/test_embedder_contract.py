@@ -1,31 +1,39 @@
-"""What every embedder promises, whatever its method; another method is one line in EMBEDDERS."""
+"""What every embedder promises: GATE, its variants, and the unsupervised baselines."""
 
 from __future__ import annotations
 
+import contract
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from contract import TRANSDUCTIVE, blocks, evaluated, learned, quick, same
 from graphs import random_graph
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from graphgate import GATE, Attributes, Graph, InputError
 from graphgate.estimators.base import GraphEmbedder
+from graphgate.experiments.methods import METHODS, find_method
+from graphgate.experiments.protocol import hide
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning")
 
 # Name -> an estimator with little work to do and a fixed random_state.
 EMBEDDERS: dict[str, GraphEmbedder] = {
-    "gate": GATE((6, 4), epochs=5, learning_rate=0.01, random_state=0),
-    "gate, nonlinear": GATE((6, 4), activation="tanh", epochs=5, random_state=0),
+    "gate, nonlinear": GATE((6, 4), activation="tanh", epochs=5, random_state=0, progress=False),
+    **{name: quick(name) for name in contract.EMBEDDERS},
 }
-# Those without `transform`: they know no nodes but those of `fit`.
-TRANSDUCTIVE: set[str] = set()
-# Those whose result does not depend on random_state.
-CERTAIN: set[str] = set()
+NEED_EDGES = {name for name in EMBEDDERS if name.startswith("graphsage")}
 
 each = pytest.mark.parametrize("name", EMBEDDERS)
 each_inductive = pytest.mark.parametrize("name", [n for n in EMBEDDERS if n not in TRANSDUCTIVE])
+each_method = pytest.mark.parametrize("name", contract.EMBEDDERS)
+each_inductive_method = pytest.mark.parametrize("name", contract.inductive(contract.EMBEDDERS))
+each_setting = pytest.mark.parametrize(
+    ("name", "setting"), contract.in_each_setting(contract.EMBEDDERS)
+)
+sparse_and_dense = pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
 
 IDS = [f"n{at}" for at in range(12)]
 
@@ -49,10 +57,6 @@ each_content = pytest.mark.parametrize("content", ["features", "attributes", "ed
 
 def fresh(name: str, **params) -> GraphEmbedder:
     return clone(EMBEDDERS[name]).set_params(**params)
-
-
-def same(one: np.ndarray, two: np.ndarray) -> bool:
-    return one.dtype == two.dtype and one.shape == two.shape and one.tobytes() == two.tobytes()
 
 
 @each
@@ -93,7 +97,7 @@ def test_the_same_seed_gives_the_same_bytes(name, content):
     assert same(fresh(name).fit_transform(graph), z)
     assert same(fresh(name).fit(described("edges", 5)).fit(graph).embedding_, z)
     other = fresh(name, random_state=1).fit(graph).embedding_
-    assert same(other, z) == (name in CERTAIN)
+    assert same(other, z) == (name in contract.DETERMINISTIC)
 
 
 @each
@@ -154,6 +158,16 @@ def test_only_what_was_fitted_transforms(name):
             fresh(name).transform(X)
 
 
+@each
+def test_a_failed_fit_leaves_nothing_fitted(name):
+    estimator = fresh(name)
+    with pytest.raises(InputError):
+        estimator.fit(described("features"), adjacency=np.eye(12))
+    with pytest.raises(NotFittedError):
+        check_is_fitted(estimator)
+    check_is_fitted(estimator.fit(described("features")))
+
+
 @each_inductive
 @each_content
 @pytest.mark.parametrize("given", ["features", "attributes", "edges"])
@@ -187,7 +201,8 @@ def test_edges_are_not_forgotten(name):
     with pytest.raises(InputError, match="fitted on a graph with edges"):
         estimator.transform(graph.x)
     assert len(estimator.transform(graph.x, adjacency=sp.csr_array((12, 12)))) == 12
-    assert len(fresh(name).fit(graph.x).transform(graph.x)) == 12
+    if name not in NEED_EDGES:
+        assert len(fresh(name).fit(graph.x).transform(graph.x)) == 12
 
 
 @each_inductive
@@ -202,3 +217,116 @@ def test_features_by_number_and_by_name(name):
     assert same(estimator.transform(turned), estimator.embedding_)
     with pytest.raises(InputError, match="lacks the feature 'a'"):
         estimator.transform(Graph(graph.x, graph.adjacency, feature_names=list("bcdefg")))
+
+
+# --- by the protocol of experiments ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in contract.CLASSIFIERS])
+def test_the_lists_of_this_suite_are_complete(name):
+    method = quick(name)
+    assert not hasattr(method, "predict")
+    assert hasattr(method, "transform") == (name not in TRANSDUCTIVE)
+
+
+@each_method
+@sparse_and_dense
+def test_sparse_and_dense_features(name, dense):
+    method = quick(name)
+    assert method.fit(blocks(dense=dense).reveal()) is method
+    z = method.embedding_
+    assert isinstance(z, np.ndarray)
+    assert (z.ndim, len(z), z.dtype) == (2, 75, np.float32)
+    assert z.shape[1] >= 1
+    assert np.isfinite(z).all()
+    assert len(np.unique(z, axis=0)) > 60
+
+
+@each_method
+def test_parameters(name):
+    contract.check_parameters(name)
+
+
+@each_inductive_method
+def test_nodes_of_another_graph(name):
+    """Also a single node, and a graph without edges."""
+    method = quick(name).fit(blocks().reveal())
+    other = blocks(3, n=80, prefix="other").reveal()
+    for graph in (other, other.subgraph(["other40"]), other.subgraph(["other0", "other7"])):
+        z = method.transform(graph)
+        assert z.shape == (graph.n_nodes, method.embedding_.shape[1])
+        assert np.isfinite(z).all()
+
+
+@each_inductive_method
+def test_the_graph_of_fit_is_embedded_like_any_other(name):
+    graph = blocks().reveal()
+    method = quick(name).fit(graph)
+    weights = learned(method)
+    method.transform(blocks(3, prefix="other").reveal())
+    assert same(method.transform(graph), method.embedding_)
+    assert learned(method) == weights
+
+
+@pytest.mark.parametrize("name", [name for name in contract.EMBEDDERS if name in TRANSDUCTIVE])
+def test_a_transductive_method_has_no_inductive_setting(name):
+    with pytest.raises(InputError, match="no inductive setting"):
+        evaluated(quick(name), blocks(), "inductive")
+
+
+@each_method
+def test_seeds(name):
+    contract.check_seeds(name)
+    contract.check_other_seeds(name)
+
+
+@each_method
+def test_a_second_fit_starts_afresh(name):
+    contract.check_refit(name)
+
+
+@each_method
+@sparse_and_dense
+def test_no_side_effects(name, dense):
+    contract.check_no_side_effects(name, blocks(dense=dense))
+
+
+@each_inductive_method
+def test_no_unseen_node_reaches_training(name):
+    graph = blocks()
+    reached = contract.recorded(name, graph, "inductive")["fit"]
+    rows = np.flatnonzero(~graph.splits["test"])
+    assert reached.ids.tolist() == graph.ids[rows].tolist()
+    assert (reached.x != graph.x[rows]).nnz == 0
+    assert (reached.adjacency != graph.adjacency[rows][:, rows]).nnz == 0
+
+
+@each_inductive_method
+def test_nothing_about_unseen_nodes_is_learned(name):
+    contract.check_nothing_unseen_is_learned(name)
+
+
+@each_inductive_method
+def test_changes_to_seen_nodes_are_learned(name):
+    """So the test above can fail."""
+    graph = blocks()
+    kept = [
+        learned(quick(name).fit(hide(other, ("test",)).reveal()))
+        for other in (graph, *contract.changes_of(graph, graph.splits["train"]))
+    ]
+    assert (kept[0] != kept[1]) == ("X" in find_method(name).sees)
+    assert (kept[0] == kept[2]) == (name == "raw")
+
+
+@each_setting
+def test_no_label_reaches_an_embedder(name, setting):
+    graph = blocks()
+    for reached in contract.recorded(name, graph, setting).values():
+        assert reached.labels is None
+        assert not reached.splits
+    labels = np.random.default_rng(1).permutation(graph.labels)
+    one, two = (
+        evaluated(quick(name), other, setting)
+        for other in (graph, contract.changed(graph, labels=labels))
+    )
+    assert same(one, two)

@@ -1,7 +1,7 @@
-"""The methods that the paper compares GATE with, one file each, behind the interface of `GATE`.
+"""The methods that the paper compares GATE with, behind the contract of `GATE`.
 
 The modules in import order:
 
-    tensors, label_propagation, convolution, deepwalk, graphsage, planetoid, raw,
-    supervised, dgi, gae, deepwalk_features, chebyshev, gat, gcn, monet, stogcn, vgae
+    inputs, embedder, classifier, raw, deepwalk, gae, dgi, graphsage, label_propagation, planetoid,
+    supervised, gcn, chebyshev, monet, stogcn, gat
 """

@@ -1,11 +1,11 @@
 """Chebyshev filters (Defferrard, Bresson & Vandergheynst, 2016, "Convolutional Neural Networks on
 Graphs with Fast Localized Spectral Filtering") in the network of Kipf & Welling (2017).
 
-Settings: Kipf & Welling, section 5.2 and their program, whence the published numbers come; the
-order K is that of the better row of their table 3. Deviations: the largest eigenvalue of the
-Laplacian is taken as 2, its upper bound, so that graphs need no eigenvalues and scale alike; the
-loss watched for early stopping is without the weight penalty. Features are projected before they
-are filtered, which gives the same and never makes N×F dense.
+Parameters: Kipf & Welling, section 5.2 and their implementation, the source of the published
+numbers; the order K is that of the better row of their table 3. Departures: the largest eigenvalue
+of the Laplacian is taken as 2, its upper bound, so that no eigenvalues are needed and all graphs
+are scaled alike; the loss watched for early stopping excludes the penalty. Features are projected
+before they are filtered, which gives the same result and never makes N×F dense.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
-from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
-from graphgate.baselines.supervised import Field, WindowClassifier, dropped
+from graphgate.baselines.inputs import as_tensor, normalized_adjacency, normalized_features
+from graphgate.baselines.supervised import ReceptiveField, TwoLayers, WindowClassifier
 from graphgate.graph.graph import Graph
 
 
@@ -40,20 +40,7 @@ class ChebyshevLayer(nn.Module):
         return first + laplacian @ b - after
 
 
-class _Network(nn.Module):
-    def __init__(self, sizes: tuple[int, int, int], order: int, dropout: float) -> None:
-        super().__init__()
-        n_features, hidden, n_classes = sizes
-        self.dropout = dropout
-        self.first = ChebyshevLayer(n_features, hidden, order)
-        self.second = ChebyshevLayer(hidden, n_classes, order)
-
-    def forward(self, x: Tensor, laplacian: Tensor) -> Tensor:
-        h = self.first(dropped(x, self.dropout, self.training), laplacian).relu()
-        return self.second(F.dropout(h, self.dropout, self.training), laplacian)
-
-
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Chebyshev(WindowClassifier):
     """Two layers of Chebyshev filters.
 
@@ -61,21 +48,22 @@ class Chebyshev(WindowClassifier):
     ----------
     order : K, the highest Chebyshev polynomial; a layer sees K hops.
     hidden : size of the hidden layer.
-    dropout : share of a layer's inputs that are dropped in training.
+    dropout : fraction of a layer's inputs that is dropped in training.
     weight_decay : of the first layer.
-    epochs : at most so many.
-    window : stop when the validation loss is above its mean over so many epochs before.
+    epochs : maximum number of epochs.
+    window : stop when the validation loss exceeds its mean over this many epochs before.
     """
 
     order: int = 3
 
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
-        return _Network((n_features, self.hidden, n_classes), self.order, self.dropout)
+        first = ChebyshevLayer(n_features, self.hidden, self.order)
+        return TwoLayers(first, ChebyshevLayer(self.hidden, n_classes, self.order), self.dropout)
 
     def _hops(self) -> int:
         return max(2 * self.order, 1)
 
-    def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
+    def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
         scaled = -normalized_adjacency(graph, loops=False)  # 2 / 2 (1 - A) - 1
         laplacian = scaled[field.rows][:, field.rows]
         return as_tensor(normalized_features(graph)[field.rows]), as_tensor(laplacian)

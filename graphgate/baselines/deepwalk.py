@@ -1,51 +1,59 @@
 """DeepWalk: Perozzi, Al-Rfou & Skiena (2014), "DeepWalk: Online Learning of Social
-Representations".
+Representations"; alone, and beside the features as in Veličković et al. (2019, "Deep Graph
+Infomax"), from whom the paper takes the numbers of "DeepWalk + features".
 
-Settings are those of the paper's experiments: 80 walks of 40 nodes from every node, windows of 10
-to either side, 128 dimensions, skip-gram with hierarchical softmax, one pass.
+Parameters are those of the paper's experiments: 80 walks of 40 nodes from every node, windows of
+10 nodes to either side, 128 dimensions, skip-gram with hierarchical softmax, one pass.
 
-Walks go along edges both ways and ignore weights. A node without edges is a walk by itself, which
-teaches nothing: it keeps the random vector it starts with. Training runs in one thread, since
-gensim's threads race each other and no two runs would agree.
+Walks follow edges in both directions and ignore weights. A node without edges is a walk by itself,
+from which nothing is learned: it keeps its random initial vector. Training uses a single thread,
+because gensim's threads race each other and no two runs would agree.
+
+Departures, with features: the parameters of their DeepWalk are not published, so they are those
+above. Their probe has no penalty, so the scale of the vectors does not matter to it; it does to a
+probe with a penalty, for which features that sum to 1 would vanish beside the vectors of walks. So
+both parts have rows of length 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 from gensim.models import Word2Vec
+from sklearn.preprocessing import normalize
 
-from graphgate.baselines.tensors import seeded
+from graphgate.baselines.embedder import BaselineEmbedder
+from graphgate.baselines.inputs import dense_features, seeded
+from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
 from graphgate.training.sampling import random_walks, symmetrized
 
 
 class _Sentences:
-    """Walks as sentences of node numbers; can be read again and again."""
+    """Walks as sentences of node numbers; can be iterated over several times."""
 
-    def __init__(self, walks: np.ndarray, alone: np.ndarray) -> None:
+    def __init__(self, walks: np.ndarray, isolated: np.ndarray) -> None:
         self.walks = walks
-        self.alone = alone  # (N,) True where a node has no edges
-        self.words = [str(node) for node in range(len(alone))]
+        self.isolated = isolated  # (N,) True where a node has no edges
+        self.words = [str(node) for node in range(len(isolated))]
 
     def __iter__(self) -> Iterator[list[str]]:
         for walk in self.walks:
-            nodes = walk[:1] if self.alone[walk[0]] else walk
+            nodes = walk[:1] if self.isolated[walk[0]] else walk
             yield [self.words[node] for node in nodes.tolist()]
 
 
-@dataclass(kw_only=True)
-class DeepWalk:
-    """Skip-gram over random walks. It knows no nodes but those it was fitted on.
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeepWalk(BaselineEmbedder):
+    """Skip-gram over random walks.
 
     Parameters
     ----------
     n_components : size of the embedding, D.
-    walks : so many from every node.
-    length : nodes of a walk.
+    walks : walks from every node.
+    length : nodes per walk.
     window : nodes to either side that a node predicts.
     """
 
@@ -54,15 +62,11 @@ class DeepWalk:
     length: int = 40
     window: int = 10
     random_state: int = 0
-    embedding_: np.ndarray = field(init=False, repr=False, compare=False)
 
-    def fit(self, graph: Graph) -> Self:
-        self.embedding_ = self._embed(graph)
-        return self
-
-    def _embed(self, graph: Graph) -> np.ndarray:
+    def _learn(self, graph: Graph) -> np.ndarray:
         n, adjacency = graph.n_nodes, symmetrized(graph)
-        with seeded(self.random_state) as rng:
+        seed = hyperparameters.seed(self.random_state)
+        with seeded(seed) as rng:
             starts = np.concatenate([rng.permutation(n) for _ in range(self.walks)])
             walks = random_walks(adjacency, starts, self.length - 1, rng).astype(np.int32)
             sentences = _Sentences(walks, np.diff(adjacency.indptr) == 0)
@@ -76,10 +80,19 @@ class DeepWalk:
                 min_count=1,
                 epochs=1,
                 workers=1,
-                seed=self.random_state % 2**32,
+                seed=seed % 2**32,
             )
             model.build_vocab(sentences)
-            if adjacency.nnz:  # gensim's thread dies, and fit would wait for it, if n is 1
+            if adjacency.nnz:  # with a single node, gensim's thread dies and `train` hangs
                 model.train(sentences, total_examples=model.corpus_count, epochs=1)
         rows = [model.wv.key_to_index[str(node)] for node in range(n)]
         return model.wv.vectors[rows]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeepWalkFeatures(DeepWalk):
+    """The embedding of `DeepWalk` followed by the features, (N, D + F), each of length 1."""
+
+    def _learn(self, graph: Graph) -> np.ndarray:
+        features = dense_features(graph, normalize=False).numpy()
+        return np.hstack([normalize(super()._learn(graph)), normalize(features)])

@@ -1,57 +1,59 @@
-"""GraphSAGE without supervision: Hamilton, Ying and Leskovec 2017, "Inductive Representation
+"""GraphSAGE without supervision: Hamilton, Ying and Leskovec (2017), "Inductive Representation
 Learning on Large Graphs".
 
-Settings are those of the paper and its public program: two layers that draw 25 and 10 neighbours
-with replacement, walks of length 5 from every node, 20 negatives by degree^0.75, one epoch of
-batches of 512 pairs, features standardised over the nodes of training. The program's `dim` of
-256 makes 512 dimensions, since it joins what comes from a node and what comes from its
-neighbours (GCN joins nothing and has 512 from the start).
+Parameters are those of the paper and its public implementation: two layers that draw 25 and 10
+neighbors with replacement, walks of length 5 from every node, 20 negatives by degree^0.75, one
+epoch in batches of 512 pairs, features standardized over the training nodes. The implementation's
+`dim` of 256 gives 512 dimensions, because it concatenates what comes from a node and what comes
+from its neighbors (GCN concatenates nothing and has 512 from the start).
 
-Deviations. A batch draws the neighbours of a node once for all the places where the node occurs.
-A node without neighbours draws itself, not a vector of zeros. Degrees are not cut at 100.
-Neighbours are those that a node attends over; walks go along edges both ways; weights are ignored.
+Departures. A batch draws the neighbors of a node once for all places where the node occurs. A node
+without neighbors draws itself, not a vector of zeros. Degrees are not cut at 100. Neighbors are
+those that a node attends over; walks follow edges in both directions; weights are ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.tensors import check_features, feature_tensor, seeded
+from graphgate.baselines.embedder import InductiveEmbedder
+from graphgate.baselines.inputs import dense_features, is_sparse, seeded
 from graphgate.errors import InputError
+from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
 from graphgate.nn.features import FeatureMatrix
 from graphgate.training.sampling import draw_neighbors, random_walks, symmetrized
 
 Aggregator = Literal["mean", "gcn", "pool", "lstm"]
-POOL_WIDTH, LSTM_WIDTH = 512, 128  # the program's "small" models
+POOL_WIDTH, LSTM_WIDTH = 512, 128  # the implementation's "small" models
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """What makes features of mean 0 and deviation 1 on the graph that it was taken from."""
+    """Mean and standard deviation of the features of a graph, by which others are standardized."""
 
     mean: Tensor  # (F,)
-    deviation: Tensor  # (F,), 1 where a feature never varies
+    std: Tensor  # (F,), 1 where a feature is constant
 
     @classmethod
-    def of(cls, graph: Graph) -> Self:
+    def of(cls, graph: Graph) -> Scaling:
         mean = np.asarray(graph.x.mean(axis=0), dtype=np.float64).ravel()
         square = np.asarray((graph.x * graph.x).mean(axis=0), dtype=np.float64).ravel()
         variance = square - mean**2
-        # What is left of a constant after subtraction is no variance.
-        deviation = np.sqrt(np.where(variance > 1e-6 * square, variance, 1.0))
-        return cls(torch.from_numpy(mean).float(), torch.from_numpy(deviation).float())
+        # What rounding leaves of a constant is no variance.
+        std = np.sqrt(np.where(variance > 1e-6 * square, variance, 1.0))
+        return cls(torch.from_numpy(mean).float(), torch.from_numpy(std).float())
 
 
 class SparseFeatures:
-    """Standardised features, (N, F), that are never written out: X stays sparse."""
+    """Standardized features, (N, F), of which X stays sparse."""
 
     def __init__(self, graph: Graph, scaling: Scaling) -> None:
         self.x = FeatureMatrix(graph.x, device=torch.device("cpu"), dtype=torch.float32)
@@ -59,7 +61,7 @@ class SparseFeatures:
 
     def times(self, weight: Tensor) -> Tensor:
         """(N, D) for a weight of shape (F, D)."""
-        scaled = weight / self.scaling.deviation[:, None]
+        scaled = weight / self.scaling.std[:, None]
         return self.x.times(scaled) - self.scaling.mean @ scaled
 
 
@@ -67,27 +69,22 @@ Vectors = SparseFeatures | Tensor
 
 
 def standardized(graph: Graph, scaling: Scaling) -> Vectors:
-    """Sparse where few features are not 0: a dense product is then the slower one."""
-    if (
-        not isinstance(graph.x, np.ndarray)
-        and graph.x.nnz < 0.05 * graph.n_nodes * graph.n_features
-    ):
+    if is_sparse(graph):
         return SparseFeatures(graph, scaling)
-    return (feature_tensor(graph, normalize=False) - scaling.mean) / scaling.deviation
+    return (dense_features(graph, normalize=False) - scaling.mean) / scaling.std
 
 
-def _linear(vectors: Vectors, weight: Tensor, pick: Callable[[Tensor], Tensor]) -> Tensor:
-    """`pick(vectors) @ weight`, where `pick` takes rows or sums of them.
+def _linear(
+    vectors: Vectors, weight: Tensor, pick: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
+    """`pick(vectors) @ weight`, where `pick` selects rows or sums of rows.
 
     The two commute: sparse features are multiplied first, while they are sparse.
     """
     if isinstance(vectors, SparseFeatures):
-        return pick(vectors.times(weight))
-    return pick(vectors) @ weight
-
-
-def _times(vectors: Vectors, weight: Tensor) -> Tensor:
-    return _linear(vectors, weight, lambda rows: rows)
+        product = vectors.times(weight)
+        return product if pick is None else pick(product)
+    return (vectors if pick is None else pick(vectors)) @ weight
 
 
 def _weight(*shape: int) -> nn.Parameter:
@@ -95,7 +92,7 @@ def _weight(*shape: int) -> nn.Parameter:
 
 
 class MeanLayer(nn.Module):
-    """A node's own vector beside the mean of its neighbours'."""
+    """The vector of a node, concatenated with the mean of its neighbors'."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -112,7 +109,7 @@ class MeanLayer(nn.Module):
 
 
 class PoolLayer(MeanLayer):
-    """The neighbours pass through a layer of their own; then the largest value of each entry."""
+    """The neighbors pass through a layer of their own; then the maximum of each entry."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs)
@@ -121,8 +118,8 @@ class PoolLayer(MeanLayer):
         self.neighbor = _weight(POOL_WIDTH, outputs // 2)
 
     def gathered(self, vectors: Vectors, neighbors: Tensor) -> Tensor:
-        passed = torch.relu(_times(vectors, self.pool) + self.bias)
-        # A neighbour drawn twice is looked at once.
+        passed = torch.relu(_linear(vectors, self.pool) + self.bias)
+        # A neighbor drawn twice counts once.
         ordered = neighbors.sort(dim=1).values
         new = F.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
         starts = new.sum(dim=1).cumsum(0).roll(1)
@@ -131,7 +128,7 @@ class PoolLayer(MeanLayer):
 
 
 class LSTMLayer(MeanLayer):
-    """The neighbours pass through an LSTM, in the random order in which they were drawn."""
+    """The neighbors pass through an LSTM, in the random order in which they were drawn."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs)
@@ -141,8 +138,8 @@ class LSTMLayer(MeanLayer):
         self.neighbor = _weight(LSTM_WIDTH, outputs // 2)
 
     def gathered(self, vectors: Vectors, neighbors: Tensor) -> Tensor:
-        # Written out, so that the product with the input is taken once a node, not once a draw.
-        inputs = _times(vectors, self.input_gates) + self.bias
+        # Written out, so that the product with the input is taken once per node, not once per draw.
+        inputs = _linear(vectors, self.input_gates) + self.bias
         state = cell = inputs.new_zeros(len(neighbors), LSTM_WIDTH)
         for draw in neighbors.T:
             gates = inputs.index_select(0, draw) + state @ self.state_gates
@@ -154,7 +151,7 @@ class LSTMLayer(MeanLayer):
 
 
 class GCNLayer(nn.Module):
-    """The mean of a node's vector and its neighbours'."""
+    """The mean of the vectors of a node and its neighbors."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -173,14 +170,19 @@ LAYERS: dict[str, type[MeanLayer | GCNLayer]] = {
 }
 
 
-@dataclass(kw_only=True)
-class GraphSAGE:
-    """Vectors that agree where short walks meet, from a node's features and sampled neighbours'.
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphSAGE(InductiveEmbedder):
+    """Vectors of length 1, from the features of a node and of sampled neighbors, that agree for
+    nodes which meet on short walks.
 
-    n_components : length of the vectors, own and neighbours' part together.
-    draws : neighbours drawn in the first layer and in the second.
-    walks, walk_length : from every node; it is paired with those that a walk visits before its
-        last step, as the program does.
+    Parameters
+    ----------
+    aggregator : "mean", "gcn", "pool" or "lstm".
+    n_components : size of the embedding, D, own and neighbors' part together.
+    draws : neighbors drawn in the first layer and in the second.
+    walks, walk_length : from every node; it is paired with the nodes that a walk visits before its
+        last step, as in the implementation.
+    negatives : random nodes that a batch is compared with.
     """
 
     aggregator: Aggregator = "mean"
@@ -194,34 +196,26 @@ class GraphSAGE:
     learning_rate: float = 1e-5
     random_state: int = 0
 
-    def fit(self, graph: Graph) -> Self:
+    def _learn(self, graph: Graph) -> np.ndarray:
         if self.aggregator not in LAYERS:
             known = ", ".join(get_args(Aggregator))
             raise InputError(f"unknown aggregator {self.aggregator!r}; use one of {known}")
         if graph.n_edges == 0:
-            raise InputError("GraphSAGE learns from walks, and the graph has no edges to walk on")
-        with seeded(self.random_state) as rng:
-            layer = LAYERS[self.aggregator]
+            raise InputError("GraphSAGE learns from walks, but the graph has no edges")
+        self.seed_ = hyperparameters.seed(self.random_state)
+        with seeded(self.seed_) as rng:
+            layer, size = LAYERS[self.aggregator], self.n_components
             self.scaling_ = Scaling.of(graph)
-            self.layers_ = nn.ModuleList(
-                [
-                    layer(graph.n_features, self.n_components),
-                    layer(self.n_components, self.n_components),
-                ]
-            )
+            self.layers_ = nn.ModuleList([layer(graph.n_features, size), layer(size, size)])
             self._train(graph, rng)
-        self.embedding_ = self.transform(graph)
-        return self
+        return self._embed(graph)
 
-    def transform(self, graph: Graph) -> np.ndarray:
-        """(N, D) vectors of length 1; the draws of neighbours depend on `random_state` alone."""
-        fitted = len(self.scaling_.mean) if hasattr(self, "scaling_") else None
-        check_features(graph, fitted, "GraphSAGE")
+    def _embed(self, graph: Graph) -> np.ndarray:
+        """The neighbors drawn depend on the seed of `fit` alone."""
         with torch.no_grad():
             everyone = np.arange(graph.n_nodes)
-            rng = np.random.default_rng(self.random_state)
-            features = standardized(graph, self.scaling_)
-            return self._embed(features, graph, everyone, rng).numpy()
+            rng = np.random.default_rng(self.seed_)
+            return self._forward(standardized(graph, self.scaling_), graph, everyone, rng).numpy()
 
     def _train(self, graph: Graph, rng: np.random.Generator) -> None:
         features = standardized(graph, self.scaling_)
@@ -229,7 +223,7 @@ class GraphSAGE:
         for pairs, negatives in self._batches(graph, rng):
             named = np.concatenate([pairs.ravel(), negatives])
             nodes, places = np.unique(named, return_inverse=True)
-            z = self._embed(features, graph, nodes, rng).index_select(0, torch.from_numpy(places))
+            z = self._forward(features, graph, nodes, rng).index_select(0, torch.from_numpy(places))
             near, far = z[: pairs.size].view(len(pairs), 2, -1), z[pairs.size :]
             node, met = near.unbind(1)
             # Equation 1 of the paper, with negatives that the nodes of a batch share.
@@ -257,10 +251,10 @@ class GraphSAGE:
                 negatives = np.searchsorted(frequency, rng.random(self.negatives), side="right")
                 yield pairs[start : start + self.batch_size], negatives
 
-    def _embed(
+    def _forward(
         self, features: Vectors, graph: Graph, nodes: np.ndarray, rng: np.random.Generator
     ) -> Tensor:
-        """(len(nodes), D) vectors of length 1; the nodes are distinct and in order."""
+        """(len(nodes), D) vectors of length 1; the nodes are distinct and sorted."""
         first_draws, second_draws = self.draws
         neighbors = draw_neighbors(graph.attended, nodes, second_draws, rng)
         inner = np.union1d(nodes, neighbors)
@@ -277,5 +271,5 @@ class GraphSAGE:
 
 
 def _places(nodes: np.ndarray, wanted: np.ndarray) -> Tensor:
-    """Positions of the wanted nodes in an ordered array of nodes."""
+    """Positions of the wanted nodes in a sorted array of nodes."""
     return torch.from_numpy(np.searchsorted(nodes, wanted))

@@ -1,11 +1,11 @@
 """MoNet (Monti et al., 2017, "Geometric Deep Learning on Graphs and Manifolds Using Mixture Model
-CNNs") on its pseudo-coordinates for citation graphs, the inverse square roots of degrees.
+CNNs") with its pseudo-coordinates for citation graphs, the inverse square roots of degrees.
 
-Settings: the paper's section on graphs for the network; training is that of GCN and GAT, because
-its own could not be looked up; of the weight decays 5e-4 and 5e-3 the latter has the better
-validation accuracy.
-Deviations, those of PyG's `GMMConv`: kernels average over neighbours rather than add up (adding
-gave lower validation accuracy), and a node enters by weights of its own rather than a self-loop.
+Parameters: the paper's section on graphs for the network; training is that of GCN and GAT, because
+its own could not be found; of the weight decays 5e-4 and 5e-3 the latter has the better validation
+accuracy. Departures, those of PyG's `GMMConv`: kernels average over neighbors rather than sum
+(summing gave a lower validation accuracy), and a node enters by weights of its own rather than by
+a self-loop.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GMMConv
 
-from graphgate.baselines.convolution import as_tensor, normalized_features
-from graphgate.baselines.supervised import Field, PatientClassifier, dropped
+from graphgate.baselines.inputs import as_tensor, normalized_features
+from graphgate.baselines.supervised import PatientClassifier, ReceptiveField, TwoLayers
 from graphgate.graph.graph import Graph
 
 
@@ -35,34 +34,19 @@ class _Layer(nn.Module):
         return self.convolution(x, edges, self.coordinates(u).tanh())
 
 
-class _Network(nn.Module):
-    def __init__(
-        self, sizes: tuple[int, int, int], kernels: int, coordinates: int, dropout: float
-    ) -> None:
-        super().__init__()
-        n_features, hidden, n_classes = sizes
-        self.dropout = dropout
-        self.first = _Layer(n_features, hidden, kernels, coordinates)
-        self.second = _Layer(hidden, n_classes, kernels, coordinates)
-
-    def forward(self, x: Tensor, edges: Tensor, u: Tensor) -> Tensor:
-        h = self.first(dropped(x, self.dropout, self.training), edges, u).relu()
-        return self.second(F.dropout(h, self.dropout, self.training), edges, u)
-
-
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class MoNet(PatientClassifier):
     """Two layers of Gaussian mixtures over degrees.
 
     Parameters
     ----------
-    kernels : Gaussians a layer.
-    coordinates : how many coordinates an edge has.
+    kernels : Gaussians per layer.
+    coordinates : coordinates per edge.
     hidden : size of the hidden layer.
-    dropout : share of a layer's inputs that are dropped in training.
+    dropout : fraction of a layer's inputs that is dropped in training.
     weight_decay : of all parameters.
-    epochs : at most so many.
-    patience : stop after so many epochs without better loss or accuracy on the validation nodes.
+    epochs : maximum number of epochs.
+    patience : stop after this many epochs without a better loss or accuracy on validation nodes.
     """
 
     kernels: int = 3
@@ -73,10 +57,11 @@ class MoNet(PatientClassifier):
     weight_decay: float = 5e-3
 
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
-        sizes = (n_features, self.hidden, n_classes)
-        return _Network(sizes, self.kernels, self.coordinates, self.dropout)
+        first = _Layer(n_features, self.hidden, self.kernels, self.coordinates)
+        second = _Layer(self.hidden, n_classes, self.kernels, self.coordinates)
+        return TwoLayers(first, second, self.dropout)
 
-    def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
+    def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
         # In a directed graph a node may be attended over without attending over any.
         degrees = torch.from_numpy(np.diff(graph.attended.indptr)).clamp(min=1)
         edges = field.edges(graph)

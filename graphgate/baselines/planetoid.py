@@ -1,31 +1,31 @@
-"""Planetoid: Yang, Cohen and Salakhutdinov 2016, "Revisiting Semi-Supervised Learning with Graph
+"""Planetoid: Yang, Cohen and Salakhutdinov (2016), "Revisiting Semi-Supervised Learning with Graph
 Embeddings", transductive (Planetoid-T) and inductive (Planetoid-I).
 
-Settings are those of the authors' public program, which has one set for each variant: walks of
-10 steps, contexts within 3 steps of a node on its walk (itself among them), contexts by shared
-label, embeddings of 50, a full softmax over the nodes in place of negative samples, plain SGD,
-losses summed over contexts and averaged over labelled nodes, features as they are.
+Parameters are those of the authors' public implementation, which has one set per variant: walks of
+10 steps, contexts within 3 steps of a node on its walk (the node included), contexts by shared
+label, embeddings of size 50, a full softmax over the nodes instead of negative samples, plain SGD,
+losses summed over contexts and averaged over labelled nodes, unscaled features.
 
-Deviations. The program trains without end and keeps the parameters that were best on held-out
+Departures. The implementation trains forever and keeps the parameters that were best on held-out
 nodes; here training ends after `iterations` steps, or after `patience` steps without a better
-accuracy on the split "val". Walks of the program's Planetoid-I pass through unseen nodes, here
-these are not in the graph. Walks go along edges both ways; weights are ignored.
+accuracy on the split "val". Walks of its Planetoid-I pass through unseen nodes; here these are not
+in the graph. Walks follow edges in both directions; weights are ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.tensors import check_features, feature_tensor, seeded
-from graphgate.errors import InputError
+from graphgate.baselines.classifier import GraphClassifier, labelled_rows
+from graphgate.baselines.inputs import dense_features, seeded
 from graphgate.graph.graph import Graph
 from graphgate.training.sampling import endless_batches, random_walks, symmetrized
 
@@ -38,7 +38,7 @@ def _linear(inputs: int, outputs: int) -> nn.Linear:
 
 
 class FreeEmbedding(nn.Module):
-    """Planetoid-T: every node of the graph has a vector of its own."""
+    """Planetoid-T: a free vector per node of the graph."""
 
     def __init__(self, x: Tensor, size: int) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class FreeEmbedding(nn.Module):
 
 
 class FeatureEmbedding(nn.Module):
-    """Planetoid-I: a layer over the features; the two losses share its weight, not its bias."""
+    """Planetoid-I: a layer over the features; the two losses share its weight but not its bias."""
 
     def __init__(self, x: Tensor, size: int) -> None:
         super().__init__()
@@ -61,13 +61,13 @@ class FeatureEmbedding(nn.Module):
         return torch.relu(F.linear(x.index_select(0, rows), self.layer.weight, bias))
 
 
-Embedding = FreeEmbedding | FeatureEmbedding
+NodeEmbedding = FreeEmbedding | FeatureEmbedding
 
 
-class Classifier(nn.Module):
-    """Class scores from features, from embeddings, and from these two opinions together."""
+class PlanetoidNetwork(nn.Module):
+    """Class scores from features, from embeddings, and from both of these predictions."""
 
-    def __init__(self, embedding: Embedding, features: int, size: int, classes: int) -> None:
+    def __init__(self, embedding: NodeEmbedding, features: int, size: int, classes: int) -> None:
         super().__init__()
         self.embedding = embedding
         self.by_features = _linear(features, classes)
@@ -75,25 +75,27 @@ class Classifier(nn.Module):
         self.together = _linear(2 * classes, classes)
 
     def forward(self, x: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Three times (len(rows), C), before softmax; the joint scores first."""
+        """Three arrays (len(rows), C) of scores before softmax, the joint ones first."""
         first = self.by_features(x.index_select(0, rows))
         second = self.by_embedding(self.embedding(x, rows))
-        opinions = torch.cat([first.softmax(dim=1), second.softmax(dim=1)], dim=1)
-        return self.together(opinions), first, second
+        predictions = torch.cat([first.softmax(dim=1), second.softmax(dim=1)], dim=1)
+        return self.together(predictions), first, second
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """Pairs of node and context, (P, 2), and pairs that are none, (Q, 2)."""
+    """Pairs of node and context, (P, 2), and negative pairs, (Q, 2)."""
 
     met: np.ndarray
     unmet: np.ndarray
 
 
 class ContextTrainer:
-    """Steps of SGD on −Σ log p(context | node), with a softmax over all nodes."""
+    """SGD on −Σ log p(context | node), with a softmax over all nodes."""
 
-    def __init__(self, embedding: Embedding, x: Tensor, size: int, learning_rate: float) -> None:
+    def __init__(
+        self, embedding: NodeEmbedding, x: Tensor, size: int, learning_rate: float
+    ) -> None:
         self.embedding, self.x = embedding, x
         self.output = self._output(size)
         parameters = [*embedding.parameters(), *self.output.parameters()]
@@ -121,7 +123,7 @@ class ContextTrainer:
 
 
 class SampledContextTrainer(ContextTrainer):
-    """The same with pairs that are none in place of the softmax: −Σ log σ(± node · context)."""
+    """The same with negative pairs instead of the softmax: −Σ log σ(± node · context)."""
 
     def _output(self, size: int) -> nn.Module:
         return FreeEmbedding(self.x, size)
@@ -138,7 +140,7 @@ class SampledContextTrainer(ContextTrainer):
 
 
 def walk_pairs(walks: np.ndarray, window: int) -> np.ndarray:
-    """(P, 2) nodes that stand at most `window` steps apart on a walk, each way."""
+    """(P, 2) nodes at most `window` steps apart on a walk, in both orders."""
     places = np.arange(walks.shape[1])
     first, second = np.nonzero(abs(places[:, None] - places) <= window)
     return np.stack([walks[:, first].ravel(), walks[:, second].ravel()], axis=1)
@@ -147,7 +149,7 @@ def walk_pairs(walks: np.ndarray, window: int) -> np.ndarray:
 def label_contexts(
     labels: np.ndarray, count: int, negatives: int, rng: np.random.Generator
 ) -> Contexts:
-    """Positions in `labels`: any, with one of the same label, and with some of other labels."""
+    """Positions in `labels`: random ones, each with one of the same label and some of others."""
     order = np.argsort(labels, kind="stable")
     drawn = rng.integers(len(labels), size=count)
     first = np.searchsorted(labels[order], labels[drawn], side="left")
@@ -162,17 +164,20 @@ def label_contexts(
     return Contexts(met, unmet)
 
 
-@dataclass(kw_only=True)
-class Planetoid:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Planetoid(GraphClassifier):
     """What the two variants share.
 
-    walk_length, window : steps of a walk, and how far on it a context may be.
-    negatives : pairs drawn at random for each context; 0 for a softmax over all nodes.
-    walk_batch : walks in each step on the graph's contexts.
-    label_batch : pairs of the same label in each step on label contexts.
+    Parameters
+    ----------
+    n_components : size of the embedding.
+    walk_length, window : steps of a walk, and the maximum distance of a context on it.
+    negatives : random pairs per context; 0 for a softmax over all nodes.
+    walk_batch : walks per step on the contexts of the graph.
+    label_batch : pairs of the same label per step on label contexts.
     label_steps, graph_steps : steps on the two kinds of contexts before training.
-    graph_rate : probability of a step on the graph's contexts in each step of training.
-    iterations, patience : at most so many steps of training, and so many without improvement.
+    graph_rate : probability of a step on the contexts of the graph in each step of training.
+    iterations, patience : maximum number of steps of training, in all and without improvement.
     """
 
     n_components: int = 50
@@ -190,38 +195,30 @@ class Planetoid:
     iterations: int = 2000
     patience: int = 500
     random_state: int = 0
-    model_: Classifier = field(init=False, repr=False, compare=False)
 
-    def _embedding(self, x: Tensor) -> Embedding:
+    def _embedding(self, x: Tensor) -> NodeEmbedding:
         raise NotImplementedError
 
-    def fit(self, graph: Graph) -> Self:
-        train, val = _labelled(graph, "train"), _labelled(graph, "val")
-        if len(train) == 0:
-            raise InputError("Planetoid learns from labels, but none is in a split 'train'")
+    def _learn(self, graph: Graph) -> None:
+        train, size = labelled_rows(graph, "train"), self.n_components
         with seeded(self.random_state) as rng:
-            x = feature_tensor(graph, normalize=False)
+            x = dense_features(graph, normalize=False)
             embedding = self._embedding(x)
-            self.model_ = Classifier(
-                embedding, graph.n_features, self.n_components, len(graph.classes)
-            )
+            network = PlanetoidNetwork(embedding, graph.n_features, size, len(graph.classes))
             trainer = SampledContextTrainer if self.negatives else ContextTrainer
-            contexts = trainer(embedding, x, self.n_components, self.context_learning_rate)
+            contexts = trainer(embedding, x, size, self.context_learning_rate)
             met = self._met(graph, rng)
             self._pretrain(contexts, met, graph, train, rng)
-            self._train(contexts, met, graph, train, val, rng)
-        return self
+            self._train(network, contexts, met, graph, train, rng)
+        self.network_ = network
 
-    def predict(self, graph: Graph) -> np.ndarray:
-        """(N,) positions in `graph.classes`."""
-        fitted = self.model_.by_features.in_features if hasattr(self, "model_") else None
-        check_features(graph, fitted, "Planetoid")
-        x = feature_tensor(graph, normalize=False)
+    def _predict(self, graph: Graph) -> np.ndarray:
+        x = dense_features(graph, normalize=False)
         with torch.no_grad():
-            return self.model_(x, torch.arange(len(x)))[0].argmax(dim=1).numpy()
+            return self.network_(x, torch.arange(len(x)))[0].argmax(dim=1).numpy()
 
     def _met(self, graph: Graph, rng: np.random.Generator) -> Iterator[Contexts]:
-        """Batches of contexts on walks; none if there is no edge to walk on."""
+        """Batches of contexts on walks; none if there are no edges."""
         adjacency = symmetrized(graph)
         starts = np.flatnonzero(np.diff(adjacency.indptr))
         if len(starts) == 0:
@@ -250,17 +247,18 @@ class Planetoid:
 
     def _train(
         self,
+        network: PlanetoidNetwork,
         contexts: ContextTrainer,
         met: Iterator[Contexts],
         graph: Graph,
         train: np.ndarray,
-        val: np.ndarray,
         rng: np.random.Generator,
     ) -> None:
-        """Classify, and now and then go back to contexts; end with what was best on `val`."""
+        """Classify, with occasional steps on contexts; end with what was best on "val"."""
         assert graph.labels is not None
         labels, x = torch.from_numpy(graph.labels.copy()), contexts.x
-        optimizer = torch.optim.SGD(self.model_.parameters(), lr=self.learning_rate)
+        val = torch.from_numpy(labelled_rows(graph, "val"))
+        optimizer = torch.optim.SGD(network.parameters(), lr=self.learning_rate)
         batches = endless_batches(train, self.batch_size, rng)
         best, waited, weights = -1.0, 0, None
         for _ in range(self.iterations):
@@ -268,37 +266,26 @@ class Planetoid:
                 contexts.step(walked)
             batch = torch.from_numpy(next(batches))
             expected = labels.index_select(0, batch)
-            losses = [F.cross_entropy(scores, expected) for scores in self.model_(x, batch)]
+            losses = [F.cross_entropy(scores, expected) for scores in network(x, batch)]
             optimizer.zero_grad()
             torch.stack(losses).sum().backward()
             optimizer.step()
             if len(val) == 0:
                 continue
-            accuracy = self._accuracy(x, torch.from_numpy(val), labels)
-            waited += 1
+            with torch.no_grad():
+                right = network(x, val)[0].argmax(dim=1) == labels.index_select(0, val)
+            accuracy, waited = float(right.float().mean()), waited + 1
             if accuracy > best:
-                best, waited, weights = accuracy, 0, deepcopy(self.model_.state_dict())
+                best, waited, weights = accuracy, 0, deepcopy(network.state_dict())
             if waited == self.patience:
                 break
         if weights is not None:
-            self.model_.load_state_dict(weights)
-
-    def _accuracy(self, x: Tensor, rows: Tensor, labels: Tensor) -> float:
-        with torch.no_grad():
-            predicted = self.model_(x, rows)[0].argmax(dim=1)
-        return float((predicted == labels.index_select(0, rows)).float().mean())
+            network.load_state_dict(weights)
 
 
-def _labelled(graph: Graph, split: str) -> np.ndarray:
-    """Rows of the labelled nodes of a split, which need not exist."""
-    if graph.labels is None or split not in graph.splits:
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(graph.splits[split] & (graph.labels >= 0))
-
-
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PlanetoidT(Planetoid):
-    """Transductive: a free vector a node, so it predicts for the graph that it was fitted on."""
+    """Transductive: a free vector per node, so it predicts only for the nodes of `fit`."""
 
     walk_batch: int = 200
     label_batch: int = 100
@@ -306,22 +293,13 @@ class PlanetoidT(Planetoid):
     label_steps: int = 2000
     graph_steps: int = 70
     graph_rate: float = 0.0
-    ids_: np.ndarray = field(init=False, repr=False, compare=False)
+    _inductive: ClassVar[bool] = False
 
-    def _embedding(self, x: Tensor) -> Embedding:
+    def _embedding(self, x: Tensor) -> NodeEmbedding:
         return FreeEmbedding(x, self.n_components)
 
-    def fit(self, graph: Graph) -> Self:
-        self.ids_ = graph.ids
-        return super().fit(graph)
 
-    def predict(self, graph: Graph) -> np.ndarray:
-        if hasattr(self, "ids_") and not np.array_equal(graph.ids, self.ids_):
-            raise InputError("Planetoid-T knows only the nodes it was fitted on; use Planetoid-I")
-        return super().predict(graph)
-
-
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PlanetoidI(Planetoid):
     """Inductive: embeddings are a function of the features, so unseen nodes have them too."""
 
@@ -332,5 +310,5 @@ class PlanetoidI(Planetoid):
     graph_steps: int = 400
     graph_rate: float = 0.1
 
-    def _embedding(self, x: Tensor) -> Embedding:
+    def _embedding(self, x: Tensor) -> NodeEmbedding:
         return FeatureEmbedding(x, self.n_components)

@@ -1,23 +1,23 @@
-"""The features themselves, without any graph: what every embedding has to beat.
+"""The features themselves, without the graph: what every embedding has to beat.
 
-The paper takes its numbers from Veličković et al. (2019, "Deep Graph Infomax"), whose features
-have rows that add up to 1.
+The paper takes its numbers from Veličković et al. (2019, "Deep Graph Infomax"), who scale the
+features of a node to sum to 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
-from graphgate.baselines.tensors import feature_tensor
+from graphgate.baselines.embedder import InductiveEmbedder
+from graphgate.baselines.inputs import dense_features
 from graphgate.graph.graph import Graph
 
 
-@dataclass(kw_only=True)
-class RawFeatures:
-    """Every node is its features, (N, F).
+@dataclass(kw_only=True, eq=False, repr=False)
+class RawFeatures(InductiveEmbedder):
+    """The features of a node as its vector, (N, F).
 
     Parameters
     ----------
@@ -27,11 +27,9 @@ class RawFeatures:
 
     normalize: bool = True
     random_state: int = 0
-    embedding_: np.ndarray = field(init=False, repr=False, compare=False)
 
-    def fit(self, graph: Graph) -> Self:
-        self.embedding_ = self.transform(graph)
-        return self
+    def _learn(self, graph: Graph) -> np.ndarray:
+        return self._embed(graph)
 
-    def transform(self, graph: Graph) -> np.ndarray:
-        return feature_tensor(graph, normalize=self.normalize).numpy()
+    def _embed(self, graph: Graph) -> np.ndarray:
+        return dense_features(graph, normalize=self.normalize).numpy()

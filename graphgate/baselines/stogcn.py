@@ -1,16 +1,16 @@
 """Stochastic training of graph convolutions (Chen, Zhu & Song, 2018, "Stochastic Training of Graph
-Convolutional Networks with Variance Reduction"), in its form CVD+PP.
+Convolutional Networks with Variance Reduction"), in the form CVD+PP.
 
-The first aggregation is done once beforehand (PP). In the second, each labelled node samples few
-of its neighbours; what they lack is filled up by the activations that every node had when it was
-last met (control variates, CV), apart from what dropout adds, which is scaled by the square root
-of the sampling rate (CVD). As in the authors' program, gradients flow through the latter alone.
+The first aggregation is precomputed (PP). In the second, each labelled node samples a few of its
+neighbors; the others are replaced by their most recent activations (control variates, CV), except
+for the contribution of dropout, which is scaled by the square root of the sampling rate (CVD). As
+in the authors' implementation, gradients flow through the latter only.
 
-Settings: the authors' program, which has no biases, decays only the first layer's weights and
-takes one neighbour (a node is its own neighbour, too). Its batches of 1,000 hold all labelled
-nodes of the datasets, so here they are always one batch. Deviations: scores are exact rather than
-approximated from kept activations; the loss watched for early stopping is without the weight
-penalty.
+Parameters: the authors' implementation, which has no biases, decays only the weights of the first
+layer and samples one neighbor (a node is also its own neighbor). Its batches of 1,000 contain all
+labelled nodes of the datasets, so here there is always a single batch. Departures: scores are
+exact rather than approximated from stored activations; the loss watched for early stopping
+excludes the penalty.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import Linear
 
-from graphgate.baselines.convolution import as_tensor, normalized_adjacency, normalized_features
-from graphgate.baselines.supervised import Field, Labelled, WindowClassifier, dropped
+from graphgate.baselines.inputs import as_tensor, normalized_adjacency, normalized_features
+from graphgate.baselines.supervised import LabelledPart, ReceptiveField, WindowClassifier, dropped
 from graphgate.graph.graph import Graph
 
 
@@ -50,9 +50,9 @@ def _matrix(tensor: Tensor) -> sp.csr_array:
 def sample_neighbors(
     adjacency: sp.csr_array, count: int, rng: np.random.Generator
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """At most `count` entries of each row, scaled so that the expectation is the whole row.
+    """At most `count` entries of each row, scaled so that their expectation is the whole row.
 
-    Returns them and by how much each row was scaled.
+    Returns them and the scale of each row.
     """
     sizes = np.diff(adjacency.indptr)
     row = np.repeat(np.arange(len(sizes)), sizes)
@@ -65,18 +65,18 @@ def sample_neighbors(
     return sampled, scale
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class StoGCN(WindowClassifier):
-    """Two graph convolutions, the second on sampled neighbours with control variates.
+    """Two graph convolutions, the second on sampled neighbors with control variates.
 
     Parameters
     ----------
-    neighbors : how many of a node's neighbours are sampled.
+    neighbors : neighbors that are sampled per node.
     hidden : size of the hidden layer.
-    dropout : share of a layer's inputs that are dropped in training.
+    dropout : fraction of a layer's inputs that is dropped in training.
     weight_decay : of the first layer.
-    epochs : at most so many.
-    window : stop when the validation loss is above its mean over so many epochs before.
+    epochs : maximum number of epochs.
+    window : stop when the validation loss exceeds its mean over this many epochs before.
     """
 
     neighbors: int = 1
@@ -88,12 +88,12 @@ class StoGCN(WindowClassifier):
     def _hops(self) -> int:
         return 1
 
-    def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
+    def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
         adjacency = normalized_adjacency(graph, loops=True)
         p = adjacency[field.rows] @ normalized_features(graph)
         return as_tensor(p), as_tensor(adjacency[field.rows][:, field.rows])
 
-    def _objective(self, network: nn.Module, train: Labelled) -> Callable[[], Tensor]:
+    def _objective(self, network: nn.Module, train: LabelledPart) -> Callable[[], Tensor]:
         assert isinstance(network, _Network)
         p, adjacency = (_matrix(tensor) for tensor in train.inputs)
         batch = train.rows.numpy()
@@ -108,7 +108,7 @@ class StoGCN(WindowClassifier):
             nodes = torch.from_numpy(met)
             inputs = as_tensor(p[met])
             with torch.no_grad():
-                mean = network.first(inputs).relu()  # as without dropout
+                mean = network.first(inputs).relu()  # without dropout
             h = network.first(dropped(inputs, self.dropout, True)).relu()
             part = sampled[:, met]
             change = as_tensor(part) @ (mean - history.index_select(0, nodes))

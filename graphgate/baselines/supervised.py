@@ -1,6 +1,6 @@
 """What the supervised networks share: sparse inputs, the training loop, and when it stops.
 
-Features enter as a sparse matrix whose rows add up to 1, as in the programs of the papers, and
+Features enter as a sparse matrix whose rows sum to 1, as in the implementations of the papers, and
 input dropout acts on its stored entries. Edge weights are not used.
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.tensors import check_features, edge_index, seeded
-from graphgate.errors import InputError
+from graphgate.baselines.classifier import GraphClassifier, labelled_rows
+from graphgate.baselines.inputs import edge_index, seeded
 from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import csr_tensor
 
@@ -27,6 +27,25 @@ def dropped(x: Tensor, rate: float, training: bool) -> Tensor:
     """Dropout on the stored entries of a CSR tensor."""
     values = F.dropout(x.values(), rate, training)
     return csr_tensor(x.crow_indices(), x.col_indices(), values, (x.shape[0], x.shape[1]))
+
+
+class TwoLayers(nn.Module):
+    """Two layers, each after dropout, with an activation between them."""
+
+    def __init__(
+        self,
+        first: nn.Module,
+        second: nn.Module,
+        dropout: float,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> None:
+        super().__init__()
+        self.first, self.second = first, second
+        self.dropout, self.activation = dropout, activation
+
+    def forward(self, x: Tensor, *structure: Tensor) -> Tensor:
+        h = self.activation(self.first(dropped(x, self.dropout, self.training), *structure))
+        return self.second(F.dropout(h, self.dropout, self.training), *structure)
 
 
 def decayed_first(network: nn.Module, weight_decay: float) -> Iterable[Any]:
@@ -38,19 +57,19 @@ def decayed_first(network: nn.Module, weight_decay: float) -> Iterable[Any]:
 
 
 class Stopping(Protocol):
-    """Decides after each epoch, from loss and accuracy on the validation nodes."""
+    """Decides after every epoch, by loss and accuracy on the validation nodes."""
 
     def over(self, loss: float, accuracy: float, network: nn.Module) -> bool: ...
 
     def finish(self, network: nn.Module) -> None:
-        """Give the network the weights to keep."""
+        """Load the weights to keep into the network."""
 
 
 @dataclass
 class Window:
-    """Stop when the loss is above the mean of the `size` epochs before, and keep the last weights.
+    """Stop when the loss exceeds its mean over the `size` epochs before; keep the last weights.
 
-    As in the program of Kipf & Welling (2017).
+    As in the implementation of Kipf & Welling (2017).
     """
 
     size: int
@@ -67,10 +86,10 @@ class Window:
 
 @dataclass
 class Patience:
-    """Stop after `epochs` epochs that reach neither the least loss nor the best accuracy so far.
+    """Stop after `epochs` epochs that reach neither the lowest loss nor the best accuracy so far.
 
-    Keeps the weights of the last epoch that reached both, as in the program of Veličković et al.
-    (2018).
+    Keeps the weights of the last epoch that reached both, as in the implementation of Veličković
+    et al. (2018).
     """
 
     epochs: int
@@ -93,43 +112,43 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Field:
+class ReceptiveField:
     """The part of a graph that the scores of some nodes depend on.
 
     rows : (N',) all of it, in order.
-    inner : (N,) mask of the nodes that take from their neighbours on the way to those scores;
-        whatever else the network makes of the others is not looked at.
+    inner : (N,) mask of the nodes whose neighbors matter to those scores; what the network
+        computes for the others is not used.
     """
 
     rows: np.ndarray
     inner: np.ndarray
 
     @classmethod
-    def around(cls, graph: Graph, nodes: np.ndarray, hops: int) -> Field:
+    def around(cls, graph: Graph, nodes: np.ndarray, hops: int) -> ReceptiveField:
         inner = np.zeros(graph.n_nodes, dtype=bool)
         inner[graph.rows(graph.neighborhood(nodes, hops - 1).ids)] = True
         return cls(np.array(graph.rows(graph.neighborhood(nodes, hops).ids)), inner)
 
     @classmethod
-    def whole(cls, graph: Graph) -> Field:
+    def whole(cls, graph: Graph) -> ReceptiveField:
         return cls(np.arange(graph.n_nodes), np.ones(graph.n_nodes, dtype=bool))
 
     def edges(self, graph: Graph) -> Tensor:
-        """Columns of `edge_index` into inner nodes, still by their rows in the graph."""
+        """Columns of `edge_index` into inner nodes, as rows of the graph."""
         edges = edge_index(graph)
         return edges[:, torch.from_numpy(self.inner)[edges[1]]]
 
     def renumbered(self, edges: Tensor) -> Tensor:
-        """The same edges by positions in `rows`."""
+        """The same edges as positions in `rows`."""
         return torch.from_numpy(np.searchsorted(self.rows, edges.numpy()))
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """The labelled nodes of a split, and of the graph no more than their scores depend on.
+class LabelledPart:
+    """The labelled nodes of a split, and the part of the graph that their scores depend on.
 
     inputs : what the network takes.
-    rows : (B,) where the labelled nodes stand in it.
+    rows : (B,) positions of the labelled nodes in it.
     labels : (B,) their labels.
     """
 
@@ -144,17 +163,17 @@ class Labelled:
         return float((scores.index_select(0, self.rows).argmax(1) == self.labels).float().mean())
 
 
-@dataclass(kw_only=True)
-class NetworkClassifier:
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkClassifier(GraphClassifier):
     """A network trained by Adam on all labelled nodes at once.
 
-    A method says what its network is, how far it sees, what it takes of a graph, and when
-    training stops. Without validation nodes all epochs are run.
+    A method defines its network, how far the network sees, its inputs, and when training stops.
+    Without validation nodes, all epochs are run.
 
     Attributes
     ----------
     network_ : the trained network.
-    epochs_ : how many epochs were run.
+    epochs_ : the number of epochs.
     """
 
     learning_rate: float
@@ -166,10 +185,10 @@ class NetworkClassifier:
         raise NotImplementedError
 
     def _hops(self) -> int:
-        """How far from a node the inputs stand that its scores depend on."""
+        """The distance within which nodes influence the scores of a node."""
         raise NotImplementedError
 
-    def _inputs(self, graph: Graph, field: Field) -> tuple[Tensor, ...]:
+    def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
         """What the network takes of this part, whose nodes have the degrees of the whole graph."""
         raise NotImplementedError
 
@@ -180,41 +199,34 @@ class NetworkClassifier:
         """Parameters as Adam takes them."""
         return [{"params": network.parameters(), "weight_decay": self.weight_decay}]
 
-    def _objective(self, network: nn.Module, train: Labelled) -> Callable[[], Tensor]:
-        """A function that gives the loss of one step."""
+    def _objective(self, network: nn.Module, train: LabelledPart) -> Callable[[], Tensor]:
+        """A function that computes the loss of one step."""
         return lambda: train.loss(network(*train.inputs))
 
-    def fit(self, graph: Graph) -> Self:
+    def _learn(self, graph: Graph) -> None:
         train, val = self._labelled(graph, "train"), self._labelled(graph, "val")
-        if train is None:
-            raise InputError(
-                "a classifier learns from labels, but the graph has none in a split 'train'"
-            )
+        assert train is not None
         with seeded(self.random_state):
             network = self._network(graph.n_features, len(graph.classes))
             self.epochs_ = self._train(network, train, val)
         self.network_ = network.eval()
-        self.n_features_ = graph.n_features
-        return self
 
-    def predict(self, graph: Graph) -> np.ndarray:
-        """(N,) positions in `graph.classes`, also of nodes not seen in training."""
-        check_features(graph, getattr(self, "n_features_", None), type(self).__name__)
+    def _predict(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
-            scores = self.network_(*self._inputs(graph, Field.whole(graph)))
+            scores = self.network_(*self._inputs(graph, ReceptiveField.whole(graph)))
         return scores.argmax(1).numpy()
 
-    def _labelled(self, graph: Graph, split: str) -> Labelled | None:
-        if graph.labels is None or split not in graph.splits:
+    def _labelled(self, graph: Graph, split: str) -> LabelledPart | None:
+        nodes = labelled_rows(graph, split)
+        if len(nodes) == 0:
             return None
-        nodes = graph.splits[split] & (graph.labels >= 0)
-        if not nodes.any():
-            return None
-        seen = Field.around(graph, nodes, self._hops())
-        rows = torch.from_numpy(np.flatnonzero(nodes[seen.rows]))
-        return Labelled(self._inputs(graph, seen), rows, torch.from_numpy(graph.labels[nodes]))
+        assert graph.labels is not None
+        mask = np.isin(np.arange(graph.n_nodes), nodes)
+        seen = ReceptiveField.around(graph, mask, self._hops())
+        rows = torch.from_numpy(np.flatnonzero(mask[seen.rows]))
+        return LabelledPart(self._inputs(graph, seen), rows, torch.from_numpy(graph.labels[nodes]))
 
-    def _train(self, network: nn.Module, train: Labelled, val: Labelled | None) -> int:
+    def _train(self, network: nn.Module, train: LabelledPart, val: LabelledPart | None) -> int:
         optimizer = torch.optim.Adam(self._parameters(network), lr=self.learning_rate)
         objective, stopping = self._objective(network, train), self._stopping()
         epochs = 0
@@ -235,9 +247,9 @@ class NetworkClassifier:
         return epochs
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class WindowClassifier(NetworkClassifier):
-    """Trained as Kipf & Welling (2017) do: decay on the first layer alone, stopping by a window."""
+    """Trained as by Kipf & Welling (2017): decay on the first layer only, stopping by a window."""
 
     hidden: int = 16
     dropout: float = 0.5
@@ -253,9 +265,9 @@ class WindowClassifier(NetworkClassifier):
         return decayed_first(network, self.weight_decay)
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PatientClassifier(NetworkClassifier):
-    """Trained as Veličković et al. (2018) do: many epochs, stopping by patience."""
+    """Trained as by Veličković et al. (2018): many epochs, stopping by patience."""
 
     hidden: int
     dropout: float

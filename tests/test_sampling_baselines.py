@@ -1,4 +1,4 @@
-"""GraphSAGE and Planetoid, and the draws of neighbours and walks that they learn from."""
+"""GraphSAGE and Planetoid, and the neighbors and walks that they sample."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ SMALL_PLANETOID = {"label_steps": 200, "graph_steps": 40, "iterations": 200}
 
 @pytest.fixture(scope="module")
 def blocks() -> Graph:
-    """Three blocks of 40 nodes; neither features nor edges alone say which."""
+    """Three blocks of 40 nodes; neither features nor edges alone identify them."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(3), 40)
     same = labels[:, None] == labels
@@ -55,7 +55,7 @@ def path(n: int, **more) -> Graph:
     return Graph.from_edges(np.eye(n), [(i, i + 1) for i in range(n - 2)], **more)
 
 
-def test_neighbors_are_drawn_evenly_and_the_lonely_draw_themselves():
+def test_neighbors_are_drawn_uniformly_and_isolated_nodes_draw_themselves():
     graph = path(4)  # 0 - 1 - 2, and 3 alone
     drawn = draw_neighbors(graph.attended, np.arange(4), 4000, np.random.default_rng(0))
     assert set(drawn[0]) == {1}
@@ -64,7 +64,7 @@ def test_neighbors_are_drawn_evenly_and_the_lonely_draw_themselves():
     assert set(drawn[1]) == {0, 2}
 
 
-def test_walks_step_along_edges_both_ways():
+def test_walks_follow_edges_both_ways():
     graph = random_graph(3, n=20, directed=True)
     edges = graph.adjacency.toarray() > 0
     edges |= edges.T
@@ -75,7 +75,7 @@ def test_walks_step_along_edges_both_ways():
     np.testing.assert_array_equal(taken, edges)
 
 
-def test_features_are_standardised_without_being_written_out():
+def test_features_are_standardized_without_being_made_dense():
     x = sp.random_array((60, 20), density=0.04, rng=np.random.default_rng(0), format="csr")
     graph, other = Graph(x), Graph(x[:10] * 2)
     weight = torch.randn(20, 3)
@@ -89,7 +89,7 @@ def test_features_are_standardised_without_being_written_out():
 
 
 @pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
-def test_a_layer_is_its_formula(aggregator):
+def test_layers_are_their_formulas(aggregator):
     torch.manual_seed(0)
     h, nodes = torch.randn(7, 5), torch.tensor([0, 2, 6])
     neighbors = torch.randint(0, 7, (3, 4))
@@ -133,13 +133,13 @@ def test_graphsage_finds_blocks_of_unseen_nodes(aggregator, blocks):
     assert accuracy(probe.predict(z), blocks) > 0.75
 
 
-def test_graphsage_says_what_it_cannot_do(blocks):
+def test_invalid_input_of_graphsage(blocks):
     with pytest.raises(InputError, match="unknown aggregator 'sum'"):
         GraphSAGE(aggregator="sum").fit(blocks)
-    with pytest.raises(InputError, match="no edges to walk on"):
+    with pytest.raises(InputError, match="but the graph has no edges"):
         GraphSAGE().fit(Graph(np.eye(3)))
     fitted = GraphSAGE(**SMALL_SAGE | {"walks": 1}).fit(blocks)
-    with pytest.raises(InputError, match="has 4 features, and GraphSAGE was fitted on 30"):
+    with pytest.raises(InputError, match="has 4 features, but GraphSAGE is expecting 30 features"):
         fitted.transform(path(4))
 
 
@@ -149,7 +149,7 @@ def test_contexts_on_a_walk():
     assert [tuple(pair) for pair in pairs.tolist()] == around
 
 
-def test_contexts_by_label_share_it_and_the_others_do_not():
+def test_contexts_share_a_label_and_negatives_do_not():
     labels = np.array([2, 0, 2, 1, 0, 2])
     contexts = label_contexts(labels, 500, 2, np.random.default_rng(0))
     met, unmet = labels[contexts.met], labels[contexts.unmet]
@@ -159,7 +159,7 @@ def test_contexts_by_label_share_it_and_the_others_do_not():
     assert len(np.unique(contexts.unmet, axis=0)) == 36 - 14
 
 
-def test_losses_over_contexts_are_those_of_each_pair():
+def test_losses_over_contexts_are_sums_over_pairs():
     torch.manual_seed(0)
     x = torch.rand(6, 4)
     met, unmet = np.array([[0, 1], [0, 1], [4, 2], [0, 5], [2, 2]]), np.array([[0, 3], [5, 5]])
@@ -186,12 +186,12 @@ def test_planetoid_finds_blocks(blocks):
     assert accuracy(transductive.predict(blocks), blocks) > 0.8
     inductive = PlanetoidI(**SMALL_PLANETOID).fit(blocks.without(blocks.splits["test"]))
     assert accuracy(inductive.predict(blocks), blocks) > 0.6
-    with pytest.raises(InputError, match="knows only the nodes it was fitted on"):
+    with pytest.raises(InputError, match="only for the nodes that it was fitted on"):
         transductive.predict(blocks.without(blocks.splits["test"]))
 
 
 @pytest.mark.parametrize("planetoid", [PlanetoidT, PlanetoidI])
-def test_planetoid_does_without_edges_and_validation(planetoid, blocks):
+def test_planetoid_works_without_edges_and_validation(planetoid, blocks):
     lonely = Graph(blocks.x, labels=blocks.labels, splits={"train": blocks.splits["train"]})
     predicted = planetoid(**SMALL_PLANETOID).fit(lonely).predict(lonely)
     assert np.mean(predicted == blocks.labels) > 0.5

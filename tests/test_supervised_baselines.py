@@ -1,4 +1,4 @@
-"""The supervised networks against dense formulas, and what their training promises."""
+"""The supervised networks against dense formulas, and their training."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch_geometric.nn
 from graphs import random_graph
 
 from graphgate.baselines.chebyshev import Chebyshev
-from graphgate.baselines.convolution import normalized_adjacency
 from graphgate.baselines.gat import GAT
 from graphgate.baselines.gcn import GCN
+from graphgate.baselines.inputs import normalized_adjacency
 from graphgate.baselines.monet import MoNet
 from graphgate.baselines.stogcn import StoGCN, sample_neighbors
-from graphgate.baselines.supervised import Field, Patience, Window
+from graphgate.baselines.supervised import Patience, ReceptiveField, Window
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 
@@ -24,7 +24,7 @@ each_method = pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name_
 
 
 def blocks(n: int = 120, classes: int = 3, *, val: bool = True) -> Graph:
-    """Nodes of a class are linked and share words; labels outside train and val are hidden."""
+    """Nodes of a class are connected and share words; labels outside train and val are hidden."""
     rng = np.random.default_rng(0)
     label = np.arange(n) % classes
     same = label[:, None] == label
@@ -39,7 +39,7 @@ def blocks(n: int = 120, classes: int = 3, *, val: bool = True) -> Graph:
 
 
 def labelled(graph: Graph) -> Graph:
-    """A random graph with two classes, of which the nodes 2, 3 and 4 are known."""
+    """A random graph with two classes, known for the nodes 2, 3 and 4."""
     known = np.isin(np.arange(graph.n_nodes), [2, 3, 4])
     labels = [int(i) % 2 if k else None for i, k in enumerate(known)]
     return Graph(
@@ -64,7 +64,7 @@ def dense_features(graph: Graph) -> np.ndarray:
 
 def scores(model, graph: Graph) -> np.ndarray:
     with torch.no_grad():
-        return model.network_(*model._inputs(graph, Field.whole(graph))).numpy()
+        return model.network_(*model._inputs(graph, ReceptiveField.whole(graph))).numpy()
 
 
 def weights(layer) -> np.ndarray:
@@ -93,7 +93,7 @@ def test_chebyshev_filters_are_those_of_pyg(order):
     reference = torch_geometric.nn.ChebConv(graph.n_features, 16, order + 1, bias=False)
     for ours, theirs in zip(layer.weights.data, reference.lins, strict=True):
         theirs.weight.data = ours
-    x, laplacian = Chebyshev()._inputs(graph, Field.whole(graph))
+    x, laplacian = Chebyshev()._inputs(graph, ReceptiveField.whole(graph))
     edges = torch.from_numpy(np.stack(graph.adjacency.nonzero()).astype(np.int64))
     with torch.no_grad():
         expected = reference(x.to_dense(), edges, lambda_max=2.0)
@@ -121,18 +121,18 @@ def test_attention_is_the_dense_formula():
 
 def test_pseudo_coordinates_are_degrees():
     path = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)])
-    _, edges, u = MoNet()._inputs(path, Field.whole(path))
+    _, edges, u = MoNet()._inputs(path, ReceptiveField.whole(path))
     found = {tuple(e): tuple(c) for e, c in zip(edges.T.tolist(), u.tolist(), strict=True)}
     half = pytest.approx(2**-0.5)
     assert found == {(1, 0): (1, half), (0, 1): (half, 1), (2, 1): (half, 1), (1, 2): (1, half)}
 
 
-# --- what training leaves out --------------------------------------------------------------------
+# --- the receptive field --------------------------------------------------------------------
 
 
 @each_method
 @pytest.mark.parametrize("directed", [False, True])
-def test_training_sees_all_that_the_scores_depend_on(method, directed):
+def test_training_sees_everything_that_scores_depend_on(method, directed):
     graph = labelled(random_graph(4, n=40, directed=directed))
     model = method(epochs=1).fit(graph)
     part = model._labelled(graph, "train")
@@ -145,7 +145,7 @@ def test_training_sees_all_that_the_scores_depend_on(method, directed):
 # --- control variates ----------------------------------------------------------------------------
 
 
-def test_sampled_neighbors_are_right_on_average():
+def test_sampled_neighbors_are_unbiased():
     rng = np.random.default_rng(0)
     adjacency = normalized_adjacency(random_graph(5, n=12), loops=True)
     draws = [sample_neighbors(adjacency, 2, rng) for _ in range(4000)]
@@ -164,17 +164,17 @@ def test_a_sample_of_all_neighbors_is_the_exact_loss():
     with torch.no_grad():
         loss = model._objective(model.network_, train)
         exact = train.loss(model.network_(*train.inputs))
-        for _ in range(2):  # without kept activations, and with them
+        for _ in range(2):  # without stored activations, and with them
             torch.testing.assert_close(loss(), exact)
 
 
-def test_kept_activations_make_a_sample_exact_once_weights_rest():
+def test_stored_activations_make_samples_exact_for_constant_weights():
     graph = labelled(random_graph(7, hub=True))
     model = StoGCN(neighbors=1, dropout=0.0, epochs=2).fit(graph)
     train = model._labelled(graph, "train")
     with torch.no_grad():
         loss = model._objective(model.network_, train)
-        for _ in range(200):  # until every neighbour has been met
+        for _ in range(200):  # until every neighbor has been sampled
             loss()
         torch.testing.assert_close(loss(), train.loss(model.network_(*train.inputs)))
 
@@ -183,7 +183,7 @@ def test_kept_activations_make_a_sample_exact_once_weights_rest():
 
 
 @each_method
-def test_blocks_are_learnt(method):
+def test_blocks_are_learned(method):
     graph = blocks()
     found = method(epochs=150).fit(graph).predict(graph)
     right = found == np.arange(graph.n_nodes) % 3
@@ -191,7 +191,7 @@ def test_blocks_are_learnt(method):
 
 
 @each_method
-def test_nodes_never_seen_are_classified(method):
+def test_unseen_nodes_are_classified(method):
     graph = blocks()
     found = method(epochs=150).fit(graph.without(graph.splits["test"])).predict(graph)
     right = found == np.arange(graph.n_nodes) % 3
@@ -211,14 +211,14 @@ def test_a_graph_without_edges_or_features(method, shape):
     assert method(epochs=2).fit(graph).predict(graph).tolist() == [0] * shape[0]
 
 
-def test_window_compares_with_the_mean_before():
+def test_window_compares_with_the_mean_of_earlier_losses():
     window = Window(2)
     losses = [3.0, 5.0, 9.0, 1.0, 5.0, 3.1, 2.0]
     stopped = [window.over(loss, 0.0, torch.nn.Identity()) for loss in losses]
     assert stopped == [False, False, False, False, False, True, False]
 
 
-def test_patience_keeps_the_last_weights_that_were_best_in_both():
+def test_patience_keeps_the_last_weights_with_best_loss_and_accuracy():
     network = torch.nn.Linear(1, 1, bias=False)
     patience = Patience(2)
     history = [(1.0, 0.5), (0.9, 0.6), (0.8, 0.5), (0.95, 0.6), (0.9, 0.5), (0.9, 0.5)]
@@ -231,11 +231,9 @@ def test_patience_keeps_the_last_weights_that_were_best_in_both():
     assert network.weight.item() == 1.0
 
 
-def test_errors_say_what_is_missing():
+def test_what_is_missing_is_named():
     graph = blocks()
-    with pytest.raises(InputError, match="none in a split 'train'"):
+    with pytest.raises(InputError, match="no node of a split 'train' has one"):
         GCN().fit(graph.with_splits({}))
-    with pytest.raises(InputError, match="has not been fitted"):
-        GAT().predict(graph)
-    with pytest.raises(InputError, match="has 30 features, and GCN was fitted on 6"):
+    with pytest.raises(InputError, match="has 30 features, but GCN is expecting 6 features"):
         GCN(epochs=1).fit(labelled(random_graph(1))).predict(graph)

@@ -8,21 +8,19 @@ import torch.nn.functional as F
 from graphs import random_graph
 from sklearn.linear_model import LogisticRegression
 
-from graphgate.baselines.convolution import convolution_adjacency, convolution_features
-from graphgate.baselines.deepwalk import DeepWalk
-from graphgate.baselines.deepwalk_features import DeepWalkFeatures
+from graphgate.baselines.deepwalk import DeepWalk, DeepWalkFeatures
 from graphgate.baselines.dgi import DGI
-from graphgate.baselines.gae import GAE, reconstruction_loss
+from graphgate.baselines.gae import GAE, VGAE, reconstruction_loss
+from graphgate.baselines.inputs import convolution_inputs
 from graphgate.baselines.label_propagation import LabelPropagation
 from graphgate.baselines.raw import RawFeatures
-from graphgate.baselines.vgae import VGAE
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import AttentionPattern
 
 
 def block_graph(seed: int = 0, n: int = 120, f: int = 40) -> Graph:
-    """Three groups with edges mostly within them and words of their own; ten labels each."""
+    """Three blocks with edges mostly within them and words of their own; ten labels each."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % 3
     same = labels[:, None] == labels
@@ -47,7 +45,7 @@ def weight(layer) -> np.ndarray:
 
 
 def labelled(seed: int, **kind) -> Graph:
-    """Node 0 has no edges and no label can reach it."""
+    """Node 0 has no edges, so no label can reach it."""
     graph = random_graph(seed, n=14, **kind)
     train = np.zeros(14, dtype=bool)
     train[[1, 4, 5, 9]] = True
@@ -62,7 +60,7 @@ def labelled(seed: int, **kind) -> Graph:
 
 
 @pytest.mark.parametrize("kind", [{}, {"weighted": True}, {"directed": True}], ids=str)
-def test_labels_spread_to_the_solution_of_the_paper(kind):
+def test_label_propagation_converges_to_the_solution_of_the_paper(kind):
     graph = labelled(3, hub=True, **kind)
     found = LabelPropagation(tolerance=1e-12).fit(graph)
 
@@ -73,23 +71,23 @@ def test_labels_spread_to_the_solution_of_the_paper(kind):
     known = graph.splits["train"][1:]
     given = np.eye(3)[graph.labels[1:][known]]
     spread = np.linalg.solve(np.eye((~known).sum()) - t[~known][:, ~known], t[~known][:, known])
-    np.testing.assert_allclose(found.shares_[1:][~known], spread @ given, atol=1e-8)
-    np.testing.assert_array_equal(found.shares_[1:][known], given)
+    np.testing.assert_allclose(found.fractions_[1:][~known], spread @ given, atol=1e-8)
+    np.testing.assert_array_equal(found.fractions_[1:][known], given)
 
 
-def test_a_node_that_no_label_reaches_gets_the_most_frequent_class():
+def test_an_unreached_node_gets_the_most_frequent_class():
     graph = labelled(3, hub=True)
     frequent = np.bincount(graph.labels[graph.splits["train"]]).argmax()
     found = LabelPropagation().fit(graph)
-    assert not found.shares_[0].any()
+    assert not found.fractions_[0].any()
     assert found.predict(graph)[0] == frequent
 
 
-def test_label_propagation_knows_only_its_own_nodes_and_needs_labels():
+def test_label_propagation_refuses_other_nodes_and_needs_labels():
     graph = labelled(3, hub=True)
-    with pytest.raises(InputError, match="knows no nodes but those"):
+    with pytest.raises(InputError, match="only for the nodes that it was fitted on"):
         LabelPropagation().fit(graph.without([2])).predict(graph)
-    with pytest.raises(InputError, match="learns from labels"):
+    with pytest.raises(InputError, match="LabelPropagation learns from labels"):
         LabelPropagation().fit(random_graph(1))
 
 
@@ -97,22 +95,22 @@ def test_label_propagation_knows_only_its_own_nodes_and_needs_labels():
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_the_inputs_of_convolutions(directed):
+def test_inputs_of_convolutions(directed):
     graph = random_graph(5, directed=directed, weighted=True)
-    found = convolution_adjacency(graph).to_dense().numpy()
+    found = convolution_inputs(graph, normalize=True)[1].to_dense().numpy()
     np.testing.assert_allclose(found, dense_convolution(graph), atol=1e-6)
 
     few = sp.random_array((30, 50), density=0.03, rng=np.random.default_rng(0))
     sparse, dense = Graph(few), Graph(few.toarray())
     for normalize in (False, True):
-        kept = convolution_features(sparse, normalize=normalize)
+        kept, _ = convolution_inputs(sparse, normalize=normalize)
         assert kept.layout == torch.sparse_csr
-        made = convolution_features(dense, normalize=normalize)
+        made, _ = convolution_inputs(dense, normalize=normalize)
         np.testing.assert_allclose(kept.to_dense(), made, atol=1e-6)
 
 
-def test_sampled_pairs_stand_for_all_pairs():
-    """The mean over many samples is the authors' weighted cross entropy over all N² pairs."""
+def test_sampled_pairs_represent_all_pairs():
+    """The mean over many samples is the weighted cross entropy over all N² pairs."""
     graph = random_graph(2, n=40)
     neighbors = AttentionPattern(graph, device=torch.device("cpu"), dtype=torch.float32)
     torch.manual_seed(0)
@@ -125,7 +123,7 @@ def test_sampled_pairs_stand_for_all_pairs():
         float(expected), rel=0.02
     )
 
-    # Without the pairs that happen to be neighbours it is the program's formula.
+    # Without the pairs that happen to be neighbors it is the reference implementation's formula.
     count = target.sum()
     formula = F.binary_cross_entropy_with_logits(
         logits, target, pos_weight=(40**2 - count) / count
@@ -134,24 +132,24 @@ def test_sampled_pairs_stand_for_all_pairs():
     assert float(formula) == pytest.approx(float(exact), rel=1e-5)
 
 
-def test_auto_encoders_embed_by_two_convolutions():
+def test_auto_encoders_are_two_convolutions():
     graph = block_graph()
     a, x = dense_convolution(graph), graph.x.toarray()
     plain = GAE(hidden=8, n_components=5, epochs=3).fit(graph)
     encoder = plain.model_.encoder
-    z = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.second)
+    z = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.outputs["z"])
     np.testing.assert_allclose(plain.embedding_, z, atol=1e-5)
 
     variational = VGAE(hidden=8, n_components=5, epochs=3).fit(graph)
     encoder = variational.model_.encoder
-    mean = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.mean)
+    mean = a @ np.maximum(a @ x @ weight(encoder.first), 0) @ weight(encoder.outputs["mean"])
     np.testing.assert_allclose(variational.embedding_, mean, atol=1e-5)
 
 
 # --- deep graph infomax --------------------------------------------------------------------------
 
 
-def test_infomax_embeds_by_one_convolution():
+def test_infomax_is_one_convolution():
     graph = block_graph()
     found = DGI(n_components=6, epochs=5, length=3.0).fit(graph)
     a, x = dense_convolution(graph), graph.x.toarray()
@@ -166,8 +164,8 @@ def test_infomax_embeds_by_one_convolution():
     np.testing.assert_allclose(found.transform(graph), found.embedding_)
 
 
-def test_infomax_keeps_the_weights_of_the_least_loss():
-    """With steps that only ever make it worse, those it started with."""
+def test_infomax_keeps_the_weights_of_the_lowest_loss():
+    """If every step increases the loss, these are the initial weights."""
     graph = block_graph()
     start = DGI(n_components=6, epochs=1).fit(graph)
     found = DGI(n_components=6, learning_rate=1e3, patience=4).fit(graph)
@@ -178,8 +176,8 @@ def test_infomax_keeps_the_weights_of_the_least_loss():
 # --- DeepWalk ------------------------------------------------------------------------------------
 
 
-def test_deepwalk_keeps_apart_what_no_walk_joins():
-    """Two cliques and a node alone; walks go against directed edges as well."""
+def test_deepwalk_separates_unconnected_cliques():
+    """Two cliques and an isolated node; walks follow directed edges both ways."""
     n = 13
     edges = np.zeros((n, n))
     edges[:6, :6] = edges[6:12, 6:12] = np.triu(np.ones((6, 6)), 1)
@@ -192,7 +190,7 @@ def test_deepwalk_keeps_apart_what_no_walk_joins():
     assert near[6:12, 6:12].min() > near[6:12, :6].max()
 
 
-def test_deepwalk_and_features_stand_side_by_side():
+def test_deepwalk_and_features_are_concatenated():
     graph = block_graph()
     few = {"n_components": 4, "walks": 2, "length": 5, "random_state": 3}
     walks = DeepWalk(**few).fit(graph).embedding_
@@ -215,7 +213,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("method", SMALL, ids=lambda m: type(m).__name__)
-def test_embeddings_tell_the_blocks(method):
+def test_embeddings_separate_the_blocks(method):
     graph = block_graph()
     train, test = graph.splits["train"], graph.splits["test"]
     z = method.fit(graph).embedding_
@@ -223,7 +221,7 @@ def test_embeddings_tell_the_blocks(method):
     assert probe.score(z[test], graph.labels[test]) > 0.9
 
 
-def test_label_propagation_tells_the_blocks():
+def test_label_propagation_finds_the_blocks():
     graph = block_graph()
     test = graph.splits["test"]
     found = LabelPropagation().fit(graph).predict(graph)

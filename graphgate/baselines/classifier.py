@@ -1,0 +1,62 @@
+"""The contract of the classifiers: they learn from the labels of a graph and predict classes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+
+from graphgate.errors import InputError
+from graphgate.estimators.base import GraphEstimator
+from graphgate.graph.graph import Graph
+
+
+class GraphClassifier(GraphEstimator):
+    """A classifier of nodes.
+
+    `fit` learns from the labels of the split "train" and may use those of "val" to decide when to
+    stop; `predict` gives positions in `graph.classes`.
+
+    Attributes
+    ----------
+    classes_ : the C classes, in the order of the positions.
+    ids_ : (N,) the nodes it was fitted on.
+    """
+
+    _inductive: ClassVar[bool] = True  # False for one that knows only the nodes of `fit`
+
+    def fit(self, graph: Graph) -> Self:
+        """Learn from a graph with labels."""
+        if len(labelled_rows(graph, "train")) == 0:
+            raise InputError(
+                f"{type(self).__name__} learns from labels, but no node of a split 'train' has one"
+            )
+        graph = self._graph_to_fit(graph)
+        self._learn(graph)
+        self.classes_, self.ids_ = graph.classes, graph.ids
+        return self
+
+    def predict(self, graph: Graph) -> np.ndarray:
+        """(N,) positions in `graph.classes`; labels are not looked at."""
+        checked = self._checked_graph(graph)
+        if not self._inductive and not np.array_equal(checked.ids, self.ids_):
+            raise InputError(
+                f"{type(self).__name__} predicts only for the nodes that it was fitted on"
+            )
+        return self._predict(self._encoded(checked))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _learn(self, graph: Graph) -> None:
+        raise NotImplementedError
+
+    def _predict(self, graph: Graph) -> np.ndarray:
+        raise NotImplementedError
+
+
+def labelled_rows(graph: Graph, split: str) -> np.ndarray:
+    """Row numbers of the labelled nodes of a split, which need not exist."""
+    if graph.labels is None or split not in graph.splits:
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(graph.splits[split] & (graph.labels >= 0))
