@@ -21,7 +21,7 @@ from experiment_runs import (
 )
 
 import graphgate
-from graphgate.cli.given import settings_of
+from graphgate.cli.inputs import parse_params
 from graphgate.datasets.citation import load_dataset
 from graphgate.errors import InputError
 from graphgate.experiments import run_store
@@ -433,7 +433,7 @@ def test_parameters_on_the_command_line(run, module):
     ],
 )
 def test_values_of_set(text, value):
-    found = settings_of([f"name={text}"])
+    found = parse_params([f"name={text}"])
     assert found == {"name": value}
     assert type(found["name"]) is type(value)
 
