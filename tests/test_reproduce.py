@@ -135,7 +135,7 @@ PROMISED = {"method", "dataset", "setting", "runs", "mean", "std", "paper", "spl
 def test_reproduce_runs_and_reports(run, module):
     wanted = reproduce(f"{module}:Sketch")
     code, out, err = run(*wanted, "--jobs", "1", "--json", "cells.json")
-    assert (code, out, err) == (0, "made 3 runs; all are in runs\n", "")
+    assert (code, out, err) == (0, "3 new runs; all runs are in runs\n", "")
     stored_runs = files()
     assert len(stored_runs) == 3
     (found,) = json.loads(Path("cells.json").read_text("utf-8"))
@@ -148,7 +148,7 @@ def test_reproduce_runs_and_reports(run, module):
     assert found["mean"] == pytest.approx(np.mean(values), abs=1e-4)
     assert found["std"] == pytest.approx(np.std(values, ddof=1), abs=1e-4)
 
-    assert run(*wanted, "--jobs", "1")[:2] == (0, "made 0 runs; all are in runs\n")
+    assert run(*wanted, "--jobs", "1")[:2] == (0, "0 new runs; all runs are in runs\n")
     code, out, err = run(*wanted, "--report", "--json", "again.json")
     assert code == 0, err
     assert Path("again.json").read_bytes() == Path("cells.json").read_bytes()
@@ -166,8 +166,8 @@ def test_clustering_and_links_are_run_stored_and_reported(run, module, table):
         *("reproduce", table, "--methods", f"{module}:Sketch", "--datasets", "citeseer"),
         *("--runs", "2", "--results", ".", "--jobs", "1", "--json", "cells.json"),
     ]
-    assert run(*wanted)[:2] == (0, "made 2 runs; all are in runs\n")
-    assert run(*wanted)[:2] == (0, "made 0 runs; all are in runs\n")
+    assert run(*wanted)[:2] == (0, "2 new runs; all runs are in runs\n")
+    assert run(*wanted)[:2] == (0, "0 new runs; all runs are in runs\n")
     (found,) = json.loads(Path("cells.json").read_text("utf-8"))
     names = {"clustering": ["nmi", "ari", "accuracy"], "links": ["auc", "ap"]}[table]
     assert list(found["metrics"]) == names
@@ -219,7 +219,7 @@ CHANGED = OWN.replace("(self.random_state)", "(self.random_state + 99)")
 def new_runs(run, wanted: list[str]) -> int:
     code, out, err = run(*wanted, "--jobs", "1")
     assert code == 0, err
-    return int(out.split()[1])
+    return int(out.split()[0])
 
 
 def test_runs_of_changed_code_are_other_runs(run, module, tmp_path):
@@ -249,7 +249,7 @@ def test_changed_code_is_noticed_by_another_process_too(module, tmp_path):
         file.write_text(content)
         command = [sys.executable, "-m", "graphgate", *wanted, "--jobs", "1"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        printed.append(done.stdout.split()[1])
+        printed.append(done.stdout.split()[0])
     assert printed == ["1", "0", "1"]
 
 
@@ -295,7 +295,7 @@ def test_reproduce_on_random_splits(run, module):
     (found,) = json.loads(Path("r.json").read_text("utf-8"))
     assert found["split"] == "random"
     assert all(Path(file).name.startswith("random-00") for file in files())
-    assert run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")[1].startswith("made 2")
+    assert run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")[1].startswith("2 new runs")
 
 
 def test_a_failing_user_method(run, module):
@@ -516,7 +516,7 @@ def test_repeatedly_killed_it_ends_with_the_same_table(run, module, tmp_path):
     finally:
         for number in marked(mark):
             os.kill(number, signal.SIGKILL)
-    assert log_of(tmp_path).endswith(f"made {RUNS - len(before)} runs; all are in runs\n"), moments
+    assert f"{RUNS - len(before)} new runs; all runs are in runs\n" in log_of(tmp_path), moments
     assert len(finished()) == RUNS
     assert before.items() <= finished().items()  # not one was made again
 

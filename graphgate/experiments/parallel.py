@@ -63,7 +63,7 @@ def run_unordered(
         return
     work = joblib.delayed(_in_worker)
     try:
-        with _deferred_interrupts(), joblib.parallel_config("loky", inner_max_num_threads=1):
+        with _ignored_interrupts(), joblib.parallel_config("loky", inner_max_num_threads=1):
             # A run takes seconds, so runs are handed out one by one.
             parallel = joblib.Parallel(
                 n_jobs=min(n_jobs, len(items)),
@@ -87,13 +87,19 @@ def run_unordered(
 
 
 @contextmanager
-def _deferred_interrupts() -> Iterator[None]:
-    """Ctrl-C takes effect after the block; processes started in it are left for us to end."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _ignored_interrupts() -> Iterator[None]:
+    """Processes started in the block ignore Ctrl-C for good, and are left for us to end.
+
+    A mask would not do: loky unblocks the signal when it starts its resource tracker.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, before)
 
 
 def _in_worker(function: Callable[[Any], Any], item: Any, parent: int) -> tuple[Any, Any]:
