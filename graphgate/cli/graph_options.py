@@ -35,14 +35,19 @@ class GraphOptions:
     directed: Annotated[
         bool | None, _option("--directed", help="Edges are directed; a target attends to sources.")
     ] = None
-    source: Annotated[_Text, _option(help="Column with the source of an edge. [source]")] = None
-    target: Annotated[_Text, _option(help="Column with the target of an edge. [target]")] = None
-    weight: Annotated[
-        _Text, _option(help="Column with the weight of an edge, if any; '' ignores it. [weight]")
+    source: Annotated[
+        _Text, _option(help="Column with the source of an edge; default: source.")
     ] = None
-    id: Annotated[_Text, _option("--id", help="Column with the id of a node. [id]")] = None
+    target: Annotated[
+        _Text, _option(help="Column with the target of an edge; default: target.")
+    ] = None
+    weight: Annotated[
+        _Text,
+        _option(help="Column with the weight of an edge, if any; '' ignores it; default: weight."),
+    ] = None
+    id: Annotated[_Text, _option("--id", help="Column with the id of a node; default: id.")] = None
     label: Annotated[
-        _Text, _option(help="Column with the label of a node, if any; '' for none. [label]")
+        _Text, _option(help="Column with the label of a node, if any; '' for none; default: label.")
     ] = None
     drop: Annotated[_Columns, _option(help="Node column to ignore; repeatable.")] = None
     words: Annotated[_Columns, _option(help="Text column to split into words; repeatable.")] = None
@@ -53,7 +58,7 @@ class GraphOptions:
         _Text,
         _option(
             help="What to do with edges to nodes that are not in the node table: drop (the edge), "
-            "add (the node, without attributes) or refuse. [drop]"
+            "add (the node, without attributes) or refuse; default: drop."
         ),
     ] = None
     no_scale: Annotated[
