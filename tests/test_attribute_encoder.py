@@ -187,6 +187,9 @@ def test_a_column_without_a_value_is_of_any_kind():
         assert dense(AttributeEncoder().fit(LEARNED).transform(new)).tolist() == [
             [0, 0, 0, 0, 0, 0]
         ]
+    others = {"n": "category", "b": "number", "k": "boolean"}
+    new = Attributes.from_columns({name: [None] for name in "nbkw"}, kinds=others)
+    assert (dense(AttributeEncoder().fit(LEARNED).transform(new)) == 0).all()
 
 
 @pytest.mark.parametrize(

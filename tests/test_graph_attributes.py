@@ -7,6 +7,7 @@ import pytest
 from graphs import random_graph
 
 from graphgate import Attributes, Graph, InputError, InputWarning
+from graphgate.graph.validation import errors_about
 
 TABLE = Attributes.from_columns({"age": [30, 50, 70], "town": ["Ulm", None, "Bern"]})
 EDGES = [("a", "b"), ("b", "c")]
@@ -152,3 +153,9 @@ def test_errors_say_which_table_they_are_about(make, about):
     with pytest.raises(InputError) as caught:
         make()
     assert caught.value.about == about
+
+
+def test_the_innermost_subject_of_an_error_counts():
+    with pytest.raises(InputError) as caught, errors_about("edges"):
+        raise InputError("an id is unknown", about="nodes")
+    assert caught.value.about == "nodes"

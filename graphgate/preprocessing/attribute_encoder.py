@@ -145,7 +145,7 @@ def _matched(rule: Rule, attributes: Attributes) -> Column:
         )
     column = attributes.column(rule.name)
     if column.kind != rule.kind:
-        if column.kind != "number" or not column.missing.all():
+        if not column.missing.all():
             raise InputError(
                 f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
                 "give it as the same kind"
