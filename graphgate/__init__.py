@@ -19,8 +19,6 @@ within its sub-package, whose docstring lists the modules in order:
     cli            the command line
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """`graphgate data`: the citation graphs of the benchmarks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`graphgate estimate`: the memory and time of a run, before it starts."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

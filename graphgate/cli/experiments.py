@@ -1,7 +1,5 @@
 """`graphgate evaluate` and `reproduce`: methods evaluated as in the paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

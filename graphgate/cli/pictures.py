@@ -1,7 +1,5 @@
 """`graphgate figures` and `explore`: pictures of an embedded graph."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The program `graphgate`: commands register with `app`, and `main` reports errors."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

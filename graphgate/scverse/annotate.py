@@ -1,7 +1,5 @@
 """GATE on an AnnData; results are written where tools for AnnData look for them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from typing import Any
 

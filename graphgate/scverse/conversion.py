@@ -1,7 +1,5 @@
 """AnnData <-> `Graph`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

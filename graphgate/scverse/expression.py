@@ -1,7 +1,5 @@
 """The features of cells in an AnnData, checked before anything is computed from them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any

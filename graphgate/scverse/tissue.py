@@ -1,7 +1,5 @@
 """A tissue in an AnnData -> `Graph`: cells are nodes, genes features, neighbors edges."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

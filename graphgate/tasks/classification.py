@@ -1,7 +1,5 @@
 """Classes from vectors: a probe scored by cross-validation, and predictions for other nodes."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

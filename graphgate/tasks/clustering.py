@@ -1,7 +1,5 @@
 """Clusters of nodes by their vectors, and how well they agree with known classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 

@@ -1,7 +1,5 @@
 """Attention per edge, and how it differs within and between classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Link prediction: held-out edges against sampled non-edges, scored by inner products."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The nodes most similar to a node: exact cosine search in blocks of bounded memory."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

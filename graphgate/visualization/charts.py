@@ -1,7 +1,5 @@
 """Bar charts of accuracies with published values, and loss curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """All figures of the paper, and the same for any graph, written to a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Maps of an embedding in the plane: nodes colored by class, edges by attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The script of deck.gl, from the pinned pydeck, safe to put into a page."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from importlib.util import find_spec

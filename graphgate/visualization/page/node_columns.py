@@ -1,7 +1,5 @@
 """Columns to color nodes by and to read: one value per node, categorical, numeric or text."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The content of a page: an embedded graph as plain arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

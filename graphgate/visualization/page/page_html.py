@@ -1,7 +1,5 @@
 """Content -> one HTML page that needs nothing from outside."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

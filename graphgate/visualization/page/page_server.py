@@ -1,7 +1,5 @@
 """A local server of one page, reachable from this machine only."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
