@@ -3,7 +3,10 @@
 import base64
 import json
 import re
+import tomllib
 from html.parser import HTMLParser
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +15,10 @@ from page_graphs import random_attention, ring, small_content
 
 from graphgate import Graph, InputError, write_page
 from graphgate.visualization.page import page_html
-from graphgate.visualization.page.deckgl import deckgl_script
 from graphgate.visualization.page.page_content import build_content
-from graphgate.visualization.page.page_html import make_page, to_json
+from graphgate.visualization.page.page_html import deckgl_script, make_page, to_json
 
+ROOT = Path(__file__).parents[1]
 EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>&amp;\u2028{{data}}\"'"
 
 
@@ -133,3 +136,40 @@ def test_tiny_attention_is_not_taken_for_none():
     alpha = sp.csr_array([[1.0, 0.0], [1e-9, 1.0]])
     reader = Reader(make_page(build_content(graph, np.eye(2), alpha)))
     assert reader.array("attention").tolist() == [0, 1]
+
+
+# --- the script of deck.gl ------------------------------------------------------------------------
+
+
+def test_the_installed_script_is_the_pinned_one():
+    assert version("pydeck") == page_html.PYDECK
+    script = deckgl_script()
+    assert "OrthographicView" in script
+    assert "</script" not in script.lower()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"pydeck=={page_html.PYDECK}" in extras["optional-dependencies"]["viz"]
+
+
+@pytest.mark.parametrize("content", [None, b"another release"])
+def test_any_other_script_is_refused(monkeypatch, tmp_path, content):
+    folder = tmp_path / "nbextension" / "static"
+    folder.mkdir(parents=True)
+    if content is not None:
+        (folder / "index.js").write_bytes(content)
+    spec = type("Spec", (), {"submodule_search_locations": [str(tmp_path)]})
+    monkeypatch.setattr(page_html, "find_spec", lambda name: spec)
+    with pytest.raises(
+        InputError, match=r"deck\.gl from pydeck .*: pip install 'graphgate\[viz\]'"
+    ):
+        deckgl_script()
+
+
+def test_without_pydeck_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(page_html, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'graphgate\[viz\]'"):
+        deckgl_script()
+
+
+def test_a_script_cannot_end_its_element():
+    script = "a='</SCRIPT>';\r\nb='<!--'\n//# sourceMappingURL=x"
+    assert page_html.embeddable(script) == "a='\\x3C/SCRIPT>';\nb='\\x3C!--'"

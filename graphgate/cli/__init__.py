@@ -2,27 +2,19 @@
 
 The modules in import order:
 
-    printing, program, options, graph_options, inputs, embed, estimate, answers, pictures, demo,
-    experiments, datasets
+    program, options, inputs, embed, estimate, answers, pictures, experiments, datasets
 """
 
-from graphgate.cli.program import app, main  # isort: split
+from graphgate.cli.program import app, main
 
-from graphgate.cli import embed, estimate  # isort: split
-
-from graphgate.cli import answers  # isort: split
-
-from graphgate.cli import pictures  # isort: split
-
-from graphgate.cli import demo, experiments  # isort: split
-
-from graphgate.cli import datasets
+# The help lists commands in the order in which they register.
+# isort: off
+from graphgate.cli import embed, estimate, answers, pictures, experiments, datasets
 
 __all__ = [
     "answers",
     "app",
     "datasets",
-    "demo",
     "embed",
     "estimate",
     "experiments",

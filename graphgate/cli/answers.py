@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.graph_options import GraphOptions, reads_graph
 from graphgate.cli.inputs import (
     check_files,
     check_memory,
@@ -18,9 +17,16 @@ from graphgate.cli.inputs import (
     parse_params,
     read_named_graph,
 )
-from graphgate.cli.options import Json, Nodes, OptionalEdges, Params, Seed
-from graphgate.cli.printing import print_table, write_result
-from graphgate.cli.program import ANSWERS, app
+from graphgate.cli.options import (
+    Edges,
+    GraphOptions,
+    Json,
+    Nodes,
+    Params,
+    Seed,
+    reads_graph,
+)
+from graphgate.cli.program import ANSWERS, app, print_table, write_result
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -176,7 +182,7 @@ def classify(
 @reads_graph
 def links(
     options: GraphOptions,
-    edges: OptionalEdges = None,
+    edges: Edges = None,
     nodes: Nodes = None,
     dataset: Annotated[
         str | None, typer.Option(help="Citation graph to use without EDGES.")

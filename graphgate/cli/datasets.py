@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 import graphgate
-from graphgate.cli.printing import print_table
-from graphgate.cli.program import PAPER, app
+from graphgate.cli.program import PAPER, app, print_table
 from graphgate.errors import InputError
 
 data = typer.Typer(

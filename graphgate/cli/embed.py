@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.graph_options import GraphOptions, reads_graph
 from graphgate.cli.inputs import check_files, check_memory, naming_files, parse_dims
 from graphgate.cli.options import (
+    EDGES,
+    EMBEDDING_OUT,
     Activation,
     AttentionOut,
     Device,
     Dims,
     Dtype,
     Edges,
-    EmbeddingOut,
     Epochs,
+    GraphOptions,
     Nodes,
-    OptionalEdges,
-    OptionalEmbeddingOut,
     ReconstructionOut,
     Seed,
+    reads_graph,
 )
-from graphgate.cli.printing import command_line, print_graph
-from graphgate.cli.program import EMBEDDINGS, app
+from graphgate.cli.program import EMBEDDINGS, app, command_line, print_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,9 +47,9 @@ if TYPE_CHECKING:
 def embed(
     context: typer.Context,
     options: GraphOptions,
-    edges: OptionalEdges = None,
+    edges: Edges = None,
     nodes: Nodes = None,
-    out: OptionalEmbeddingOut = None,
+    out: Annotated[Path | None, EMBEDDING_OUT] = None,
     run: Annotated[
         Path | None,
         typer.Option(help="New folder for the embedding, model, attention and a record."),
@@ -100,7 +99,7 @@ def embed(
     if repeat is None and out is None and run is None:
         raise typer.BadParameter("give an output: --out FILE or --run FOLDER")
     outputs = _Outputs(out, model, attention, reconstruction, page)
-    outputs.check(edges, nodes, run, checkpoint=checkpoint)
+    check_files(edges, nodes, run, checkpoint=checkpoint, **vars(outputs))
     if run is not None:
         from graphgate.io.files import check_new_folder
 
@@ -146,7 +145,6 @@ def embed(
     gate.notes_["reading"] = reading
     outputs.write(graph, gate, gate.embedding_, gate.attention_, lambda: gate.reconstruct(graph))
     if run is not None:
-        seconds, memory = round(cost.seconds, 3), round(cost.peak_memory_mb, 1)
         graphgate.write_run(
             run,
             gate,
@@ -155,7 +153,10 @@ def embed(
             reading=reading,
             command=command_line(),
             threads=threads,
-            metrics={"seconds": seconds, "peak_memory_mb": memory},
+            metrics={
+                "seconds": round(cost.seconds, 3),
+                "peak_memory_mb": round(cost.peak_memory_mb, 1),
+            },
         )
         typer.echo(f"wrote the run to {run}")
     if gate.history_.stopped == "interrupted":
@@ -190,29 +191,18 @@ def _compare(again: Rerun) -> None:
 class _Outputs:
     """Files to write; None for those that were not requested."""
 
-    out: Path | None
+    embedding: Path | None
     model: Path | None = None
     attention: Path | None = None
     reconstruction: Path | None = None
     page: Path | None = None
-
-    def check(self, *inputs: Path | None, checkpoint: Path | None = None) -> None:
-        check_files(
-            *inputs,
-            embedding=self.out,
-            model=self.model,
-            checkpoint=checkpoint,
-            attention=self.attention,
-            reconstruction=self.reconstruction,
-            page=self.page,
-        )
 
     def check_names(self, graph: Graph, gate: GATE, run: Path | None = None) -> None:
         """Before training: the formats can store these ids, labels and feature names."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
         from graphgate.io.reconstruction import check_feature_names
 
-        ending = ".parquet" if self.out is None else self.out.suffix.lower()
+        ending = ".parquet" if self.embedding is None else self.embedding.suffix.lower()
         labels = graph.label_values()
         stored_names(ending, graph.ids, labels if ending in LABEL_ENDINGS else None)
         if run is not None:
@@ -231,9 +221,9 @@ class _Outputs:
         from graphgate.io.attention import write_attention
         from graphgate.io.reconstruction import write_reconstruction
 
-        if self.out is not None:
-            graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.out)
-            typer.echo(f"wrote {graph.n_nodes:,} vectors of {vectors.shape[1]} to {self.out}")
+        if self.embedding is not None:
+            graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)
+            typer.echo(f"wrote {graph.n_nodes:,} vectors of {vectors.shape[1]} to {self.embedding}")
         if self.model is not None:
             gate.save(self.model)
             typer.echo(f"wrote the model to {self.model}")
@@ -258,8 +248,8 @@ class _Outputs:
 @reads_graph
 def transform(
     model: Annotated[Path, typer.Argument(help="Model saved by `graphgate embed`.")],
-    edges: Edges,
-    out: EmbeddingOut,
+    edges: Annotated[Path, EDGES],
+    out: Annotated[Path, EMBEDDING_OUT],
     options: GraphOptions,
     nodes: Nodes = None,
     attention: AttentionOut = None,
@@ -273,7 +263,7 @@ def transform(
     options say otherwise.
     """
     outputs = _Outputs(out, attention=attention, reconstruction=reconstruction)
-    outputs.check(model, edges, nodes)
+    check_files(model, edges, nodes, **vars(outputs))
     gate = graphgate.GATE.load(model, device=device)
     graph = options.read(edges, nodes, gate)
     print_graph(graph)

@@ -5,11 +5,19 @@ from typing import Annotated
 import typer
 
 import graphgate
-from graphgate.cli.graph_options import GraphOptions, reads_graph
 from graphgate.cli.inputs import check_files, fitting_dims, parse_dims, read_named_graph
-from graphgate.cli.options import Activation, Dims, Dtype, Epochs, Json, Nodes, OptionalEdges
-from graphgate.cli.printing import print_table, write_result
-from graphgate.cli.program import EMBEDDINGS, app
+from graphgate.cli.options import (
+    Activation,
+    Dims,
+    Dtype,
+    Edges,
+    Epochs,
+    GraphOptions,
+    Json,
+    Nodes,
+    reads_graph,
+)
+from graphgate.cli.program import EMBEDDINGS, app, print_table, write_result
 
 
 @app.command(
@@ -20,7 +28,7 @@ from graphgate.cli.program import EMBEDDINGS, app
 @reads_graph
 def estimate(
     options: GraphOptions,
-    edges: OptionalEdges = None,
+    edges: Edges = None,
     nodes: Nodes = None,
     nodes_count: Annotated[int | None, typer.Option(help="Number of nodes.")] = None,
     edges_count: Annotated[int | None, typer.Option(help="Number of edges.")] = None,

@@ -1,15 +1,74 @@
-"""`graphgate evaluate` and `reproduce`: methods evaluated as in the paper."""
+"""`graphgate demo`, `evaluate` and `reproduce`: methods evaluated as in the paper."""
 
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_files, import_from_here, parse_params
-from graphgate.cli.options import Jobs, Json, Params
-from graphgate.cli.printing import print_table, write_result
-from graphgate.cli.program import PAPER, app
+from graphgate.cli.inputs import check_files, embedded_graph, import_from_here, parse_params
+from graphgate.cli.options import GraphOptions, Jobs, Json, Params
+from graphgate.cli.program import PAPER, app, print_table, write_result
+from graphgate.errors import InputError
+
+DEMO_DATASETS = ("cora", "citeseer")
+
+
+@app.command(rich_help_panel=PAPER, epilog="Example: graphgate demo --out demo")
+def demo(
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs per accuracy.")] = 3,
+) -> None:
+    """Train on the bundled citation graphs and compare with the paper."""
+    for library in ("matplotlib", "pydeck"):
+        if find_spec(library) is None:
+            raise InputError(f"the figures need {library}: pip install 'graphgate[viz]'")
+    from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
+    from graphgate.io.files import make_folder, write_json
+
+    make_folder(out)
+    rows, caveats = [], []
+    for dataset in map(graphgate.load_dataset, DEMO_DATASETS):
+        results = []
+        for setting in CLASSIFICATION_SETTINGS:
+            found = graphgate.evaluate("gate", dataset, setting=setting, n_runs=runs)
+            results.append(found.to_dict())
+            rows.append(found.row())
+            typer.echo("  ".join(rows[-1][:-2]))
+        write_json(out / f"{dataset.name}.json", results)
+        for path in (out / f"{dataset.name}.json", *_write_artifacts(dataset.name, out)):
+            typer.echo(f"wrote {path}")
+        caveats += [dataset.caveat] if dataset.caveat else []
+    print_table(found.heads(), rows)
+    for caveat in caveats:
+        typer.echo(caveat)
+    pages = " or ".join(str(out / f"{name}.html") for name in DEMO_DATASETS)
+    typer.echo(f"open {pages} in a browser to explore the graph")
+
+
+def _write_artifacts(name: str, out: Path) -> Iterator[Path]:
+    """Embedding, model, figure and page of one model trained on the whole graph."""
+    from graphgate.io.files import replacing
+    from graphgate.visualization.maps import draw_nodes, project
+
+    _, graph, gate = embedded_graph(name, None, None, None, GraphOptions())
+    stem, title = out / name, name.capitalize()
+    found = graphgate.Embedding(graph.ids, gate.embedding_, graph.label_values())
+    yield found.save(stem.with_suffix(".parquet"))
+    gate.save(stem.with_suffix(".safetensors"))
+    yield stem.with_suffix(".safetensors")
+    points = project(gate.embedding_)
+    caption = f"{title}: {graph.n_nodes:,} papers, GATE and t-SNE"
+    axes: Any = draw_nodes(points, graph.labels, graph.classes, title=caption)
+    with replacing(stem.with_suffix(".png")) as temporary:
+        axes.figure.savefig(temporary, format="png")
+    yield stem.with_suffix(".png")
+    page = stem.with_suffix(".html")
+    yield graphgate.write_page(
+        page, graph, gate.embedding_, gate.attention_, title=title, points=points
+    )
 
 
 @app.command(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import graphgate
-from graphgate.cli.graph_options import GraphOptions
-from graphgate.cli.printing import print_graph
+from graphgate.cli.options import GraphOptions
+from graphgate.cli.program import print_graph
 from graphgate.errors import InputError, MemoryLimitError
 
 if TYPE_CHECKING:

@@ -1,32 +1,47 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and how tables are read."""
 
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-_EDGES = (
-    "Edge table (.csv, .tsv, .parquet) with source, target and optionally weight, or a graph file "
-    "(.graphml, .gml, .gexf, .net, .edgelist, .adjlist, .mtx, .npz)."
-)
-_NODES = (
-    "Node table with id, attributes of any kind and optionally label, or a feature matrix (.npz, "
-    ".npy, .mtx). Without one, structural features are used, which usually embed worse than "
-    "attributes."
-)
-_EMBEDDING = "Embedding file: .parquet, .csv, .npz, .npy or .txt (word2vec text format)."
+import graphgate
+from graphgate.errors import InputError
 
-Edges = Annotated[Path, typer.Argument(help=_EDGES)]
-OptionalEdges = Annotated[Path | None, typer.Argument(help=_EDGES)]
-Nodes = Annotated[Path | None, typer.Option(help=_NODES)]
+if TYPE_CHECKING:
+    from graphgate.estimators.gate import GATE
+    from graphgate.graph.graph import Graph
+    from graphgate.io.reading_options import ReadingOptions
+
+EDGES = typer.Argument(
+    help="Edge table (.csv, .tsv, .parquet) with source, target and optionally weight, or a graph "
+    "file (.graphml, .gml, .gexf, .net, .edgelist, .adjlist, .mtx, .npz)."
+)
+EMBEDDING_OUT = typer.Option(
+    help="Embedding file: .parquet, .csv, .npz, .npy or .txt (word2vec text format)."
+)
+
+Edges = Annotated[Path | None, EDGES]
+Nodes = Annotated[
+    Path | None,
+    typer.Option(
+        help="Node table with id, attributes of any kind and optionally label, or a feature matrix "
+        "(.npz, .npy, .mtx). Without one, structural features are used, which usually embed worse "
+        "than attributes."
+    ),
+]
 Dataset = Annotated[
     str, typer.Option(help="Citation graph to use without EDGES: cora, citeseer or pubmed.")
 ]
 Model = Annotated[
     Path | None, typer.Option(help="Saved model; without one, a model is trained first.")
 ]
-EmbeddingOut = Annotated[Path, typer.Option(help=_EMBEDDING)]
-OptionalEmbeddingOut = Annotated[Path | None, typer.Option(help=_EMBEDDING)]
 Dims = Annotated[str, typer.Option(help="Size of each layer, separated by commas.")]
 Activation = Annotated[str, typer.Option(help="Activation function of every layer.")]
 Dtype = Annotated[str, typer.Option(help="Floating-point precision: float32 or float64.")]
@@ -48,3 +63,93 @@ ReconstructionOut = Annotated[
     Path | None, typer.Option(help="Write reconstructed features: .parquet, .csv or .npz.")
 ]
 Json = Annotated[Path | None, typer.Option(help="Write the result to this .json file.")]
+
+
+def _option(*names: str, help: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Reading tables")
+
+
+_Text = str | None
+_Columns = list[str] | None
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """The fields of `ReadingOptions` as options; None where an option is not given."""
+
+    directed: Annotated[
+        bool | None, _option("--directed", help="Edges are directed; a target attends to sources.")
+    ] = None
+    source: Annotated[
+        _Text, _option(help="Column with the source of an edge; default: source.")
+    ] = None
+    target: Annotated[
+        _Text, _option(help="Column with the target of an edge; default: target.")
+    ] = None
+    weight: Annotated[
+        _Text,
+        _option(help="Column with the weight of an edge, if any; '' ignores it; default: weight."),
+    ] = None
+    id: Annotated[_Text, _option("--id", help="Column with the id of a node; default: id.")] = None
+    label: Annotated[
+        _Text, _option(help="Column with the label of a node, if any; '' for none; default: label.")
+    ] = None
+    drop: Annotated[_Columns, _option(help="Node column to ignore; repeatable.")] = None
+    words: Annotated[_Columns, _option(help="Text column to split into words; repeatable.")] = None
+    categories: Annotated[
+        _Columns, _option("--category", help="Numeric column to treat as categories; repeatable.")
+    ] = None
+    unknown_nodes: Annotated[
+        _Text,
+        _option(
+            help="What to do with edges to nodes that are not in the node table: drop (the edge), "
+            "add (the node, without attributes) or refuse; default: drop."
+        ),
+    ] = None
+    no_scale: Annotated[
+        bool, _option("--no-scale", help="Use numbers as they are, without standardizing them.")
+    ] = False
+
+    def read(self, edges: Path, nodes: Path | None, gate: GATE | None = None) -> Graph:
+        """The graph; for a fitted `gate`, read as its training graph unless stated otherwise."""
+        options, kinds = self.reading(gate), None
+        if gate is not None:
+            if self.no_scale:
+                raise InputError("the model scales numbers as it was trained to; omit --no-scale")
+            if self.directed and not gate.fitted_on_.directed:
+                raise InputError("the model was trained on undirected edges; omit --directed")
+            if gate.encoder_ is not None:
+                known = gate.encoder_.kinds
+                kinds = {name: known[name] for name in known if name not in options.drop}
+        return graphgate.read_graph(edges, nodes, kinds=kinds, **asdict(options))
+
+    def reading(self, gate: GATE | None = None) -> ReadingOptions:
+        """What is given here, else what the model was trained with, else the defaults."""
+        stored: dict[str, Any] = {}
+        if gate is not None:
+            stored = gate.notes_.get("reading", {}) | {"directed": gate.fitted_on_.directed}
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        del given["no_scale"]
+        options = stored | given
+        options |= {name: options[name] or None for name in ("weight", "label") if name in options}
+        return graphgate.ReadingOptions.from_dict(options)
+
+
+def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `GraphOptions` to a command, which receives them as `options`."""
+    own = inspect.signature(command, eval_str=True)
+    added = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for option in inspect.signature(GraphOptions, eval_str=True).parameters.values()
+    ]
+
+    @wraps(command)
+    def wrapper(*args: Any, **given: Any) -> None:
+        options = GraphOptions(**{option.name: given.pop(option.name) for option in added})
+        command(*args, options=options, **given)
+
+    # Typer reads the signature and the annotations.
+    kept = [each for each in own.parameters.values() if each.name != "options"]
+    wrapper.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
+    return wrapper

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 import graphgate
-from graphgate.cli.graph_options import GraphOptions, reads_graph
 from graphgate.cli.inputs import check_files, embedded_graph
-from graphgate.cli.options import Dataset, Model, Nodes, OptionalEdges
+from graphgate.cli.options import Dataset, Edges, GraphOptions, Model, Nodes, reads_graph
 from graphgate.cli.program import PICTURES, app
 from graphgate.errors import InputError
 
@@ -19,7 +18,7 @@ from graphgate.errors import InputError
 @reads_graph
 def figures(
     options: GraphOptions,
-    edges: OptionalEdges = None,
+    edges: Edges = None,
     nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,
@@ -68,7 +67,7 @@ def figures(
 @reads_graph
 def explore(
     options: GraphOptions,
-    edges: OptionalEdges = None,
+    edges: Edges = None,
     nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,

@@ -1,12 +1,25 @@
-"""The program `graphgate`: commands register with `app`, and `main` reports errors."""
+"""The program `graphgate`: commands register with `app`, `main` reports errors.
 
+Commands print with the other functions: tables, a summary of a graph, and results as JSON.
+"""
+
+from __future__ import annotations
+
+import logging
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphgate.cli.printing import warnings_as_notes
-from graphgate.errors import InputError
+import graphgate
+from graphgate.errors import InputError, InputWarning, TrainingWarning
+
+if TYPE_CHECKING:
+    from graphgate.graph.graph import Graph
 
 # The command groups of the help, in the order in which a user meets them.
 EMBEDDINGS, ANSWERS, PICTURES, PAPER = (
@@ -30,9 +43,7 @@ _NO_MEMORY = "not enough memory for this graph; use smaller --dims or a machine 
 
 def _version(requested: bool) -> None:
     if requested:
-        from importlib.metadata import version
-
-        typer.echo(f"graphgate {version('graphgate')}")
+        typer.echo(f"graphgate {graphgate.__version__}")
         raise typer.Exit
 
 
@@ -52,19 +63,72 @@ def main() -> None:
         with warnings_as_notes():
             app()
     except InputError as error:
-        sys.exit(_fail(str(error)))
-    except MemoryError:
-        sys.exit(_fail(_NO_MEMORY))
-    except RuntimeError as error:
-        if "allocate memory" not in str(error):  # torch has no type for it on CPUs
+        _fail(str(error))
+    except (MemoryError, RuntimeError) as error:
+        # On CPUs, torch has no type for it.
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
-        sys.exit(_fail(_NO_MEMORY))
+        _fail(_NO_MEMORY)
     except SystemExit as stop:
         if stop.code == 130:
             typer.echo("interrupted", err=True)
         raise
 
 
-def _fail(message: str) -> int:
+def _fail(message: str) -> None:
     typer.echo(f"graphgate: {message}", err=True)
-    return 2
+    sys.exit(2)
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*heads, box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*row)
+    # Without a terminal there is no width to fit into. A name in square brackets is not markup.
+    width = None if sys.stdout.isatty() else 200
+    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
+
+
+def print_graph(graph: Graph) -> None:
+    """Summarize a graph on standard error, including how many nodes have no edges."""
+    isolated = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
+    nodes = "node has" if isolated == 1 else "nodes have"
+    typer.echo(repr(graph) + (f"; {isolated:,} {nodes} no edges" if isolated else ""), err=True)
+
+
+def write_result(path: Path | None, content: dict[str, Any]) -> None:
+    """Write a result as JSON, with the command and the versions that produced it."""
+    if path is None:
+        return
+    from graphgate.io.files import write_json
+    from graphgate.io.provenance import versions
+
+    write_json(path, content | {"command": command_line(), "versions": versions()})
+    typer.echo(f"wrote {path}")
+
+
+def command_line() -> str:
+    return " ".join(["graphgate", *sys.argv[1:]])
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print warnings and log messages as one line each."""
+    logger, handler = logging.getLogger("graphgate"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("note: %(message)s"))
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", InputWarning)
+            warnings.simplefilter("always", TrainingWarning)
+            warnings.showwarning = lambda message, *_, **__: logger.warning("%s", message)
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

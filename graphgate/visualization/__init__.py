@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    maps, charts, page, gallery
+    maps, page, gallery
 """

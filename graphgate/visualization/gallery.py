@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import scipy.sparse as sp
+from matplotlib.axes import Axes
 
 from graphgate.errors import InputError
 from graphgate.estimators.gate import Attention
@@ -14,11 +16,22 @@ from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 from graphgate.graph.graph import Graph
 from graphgate.io.files import make_folder, replacing, write_json
 from graphgate.tasks.edge_attention import class_attention, edge_attention
-from graphgate.visualization.charts import BarSeries, draw_bars, draw_losses
-from graphgate.visualization.maps import draw_edges, draw_nodes, project, vectors_of
+from graphgate.visualization.maps import (
+    COLORS,
+    draw_edges,
+    draw_nodes,
+    new_axes,
+    project,
+    vectors_of,
+)
 
 FORMATS = ("png", "svg", "pdf")
 _DATASETS = ("cora", "pubmed", "citeseer")  # in the order of the paper's charts
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "++")
+_LINE_STYLES = ("-", "--", ":", "-.")
+
+# Mean and standard deviation per group; None where there is no value.
+Points = Sequence[tuple[float, float | None] | None]
 
 
 def write_figures(
@@ -85,20 +98,103 @@ def ablation_charts(results: Path | str) -> dict[str, Any]:
     table = reproduce("ablation", datasets=_DATASETS, split="public", results=results, run=False)
     charts: dict[str, Any] = {}
     for setting in CLASSIFICATION_SETTINGS:
-        cells = [cell for cell in table.cells() if cell.experiment.setting == setting]
-        here = {(of.experiment.method, of.experiment.dataset): of.experiment for of in cells}
-        found = {(of.experiment.method, of.experiment.dataset): of.evaluation for of in cells}
-        if not any(found.values()):
+        cells = {
+            (cell.experiment.method, cell.experiment.dataset): cell
+            for cell in table.cells()
+            if cell.experiment.setting == setting
+        }
+        if not any(cell.evaluation for cell in cells.values()):
             continue
-        series = []
-        for method in dict.fromkeys(method for method, _ in here):
-            evaluations = [found[method, dataset] for dataset in _DATASETS]
-            values = [None if e is None else (e.mean(), e.std()) for e in evaluations]
-            published = [here[method, dataset].published.get("accuracy") for dataset in _DATASETS]
-            series.append(BarSeries(find_method(method).title, values, published))
+        series = {}
+        for method in dict.fromkeys(method for method, _ in cells):
+            row = [cells[method, dataset] for dataset in _DATASETS]
+            found = [cell.evaluation for cell in row]
+            values = [None if each is None else (each.mean(), each.std()) for each in found]
+            published = [cell.experiment.published.get("accuracy") for cell in row]
+            series[find_method(method).title] = (values, published)
         groups = [name.capitalize() for name in _DATASETS]
         charts[f"ablation-{setting}"] = draw_bars(groups, series, title=f"Ablation, {setting}")
     return charts
+
+
+def draw_bars(
+    groups: Sequence[str], series: Mapping[str, tuple[Points, Points]], *, title: str = ""
+) -> Axes:
+    """Draw groups of bars, one color and hatch per series; diamonds are published values.
+
+    series : name -> values and published values in percent, one per group.
+    """
+    axes = new_axes(3.6, title)
+    width = 0.8 / max(1, len(series))
+    centers = np.arange(len(groups))
+    drawn: list[float] = []
+    for number, (name, (values, published)) in enumerate(series.items()):
+        x = centers + (number - (len(series) - 1) / 2) * width
+        if any(values):
+            places, means, errors = _points(x, values)
+            axes.bar(
+                places,
+                means,
+                0.92 * width,
+                yerr=errors,
+                color=COLORS[number % len(COLORS)],
+                alpha=0.75,
+                hatch=_HATCHES[number % len(_HATCHES)],
+                edgecolor="white",
+                error_kw={"elinewidth": 0.9, "capsize": 2},
+                label=name,
+            )
+            drawn += means
+        if any(published):
+            places, means, errors = _points(x, published)
+            axes.errorbar(
+                places,
+                means,
+                yerr=errors,
+                fmt="D",
+                markersize=4,
+                color="black",
+                markerfacecolor="white",
+                elinewidth=0.7,
+                label="published" if number == len(series) - 1 else None,
+            )
+            drawn += means
+    axes.set_xticks(centers, groups)
+    axes.set_ylabel("accuracy, %")
+    if drawn:
+        axes.set_ylim(max(0.0, 5 * np.floor(min(drawn) / 5) - 5), min(100.0, max(drawn) + 3))
+    _open_frame(axes, "y")
+    axes.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return axes
+
+
+def draw_losses(series: Mapping[str, Sequence[float]], *, title: str = "") -> Axes:
+    """Draw one line per series (`History.series`), on a log scale if all values are positive."""
+    axes = new_axes(3.6, title)
+    for number, (name, values) in enumerate(series.items()):
+        style, color = _LINE_STYLES[number % len(_LINE_STYLES)], COLORS[number % len(COLORS)]
+        epochs = range(1, len(values) + 1)
+        axes.plot(epochs, values, style, color=color, label=name, linewidth=1.4)
+    if all(value > 0 for values in series.values() for value in values):
+        axes.set_yscale("log")
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("loss")
+    _open_frame(axes, "both")
+    axes.legend(frameon=False, fontsize=8)
+    return axes
+
+
+def _points(x: np.ndarray, values: Points) -> tuple[list[float], list[float], list[float]]:
+    """Positions, means and standard deviations of the values that exist."""
+    known = [(float(at), *value) for at, value in zip(x, values, strict=True) if value]
+    places, means, deviations = map(list, zip(*known, strict=True))
+    return places, means, [deviation or 0.0 for deviation in deviations]
+
+
+def _open_frame(axes: Axes, grid: Literal["both", "y"]) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, linewidth=0.4, alpha=0.5)
+    axes.set_axisbelow(True)
 
 
 def _save(figures: Mapping[str, Any], folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    node_columns, page_content, deckgl, page_html, page_server
+    node_columns, page_content, page_html, page_server
 """

@@ -6,20 +6,23 @@ import html
 import json
 import re
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.errors import InputError
 from graphgate.estimators.gate import Attention
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_bytes
 from graphgate.visualization.maps import COLORS, UNLABELLED
-from graphgate.visualization.page.deckgl import deckgl_script
 from graphgate.visualization.page.node_columns import NodeColumn
 from graphgate.visualization.page.page_content import PageContent, build_content
 
+PYDECK = "0.9.3"  # pinned in pyproject.toml too; its bundle has deck.gl and luma.gl
+SHA256 = "63b908f47867492024126a39ef1adde632144364ad28287743b0c1d9b3137155"
 SCRIPTS = ("graph_data.js", "sketch.js", "controls.js")
 MOST_DRAWN_EDGES = 200_000
 STEPS = 65_535  # positions, attention and cosines are sent as integers up to this
@@ -74,6 +77,26 @@ def make_page(content: PageContent) -> bytes:
     return page.encode(errors="xmlcharrefreplace")  # a title may hold a lone surrogate
 
 
+def deckgl_script() -> str:
+    """The bundle that pydeck installs for pages without a network, of the release tested here."""
+    spec = find_spec("pydeck")
+    folder = spec.submodule_search_locations if spec is not None else None
+    path = Path(folder[0]) / "nbextension" / "static" / "index.js" if folder else None
+    script = path.read_bytes() if path is not None and path.is_file() else b""
+    if hashlib.sha256(script).hexdigest() != SHA256:
+        raise InputError(
+            f"the page needs deck.gl from pydeck {PYDECK}: pip install 'graphgate[viz]'"
+        )
+    return embeddable(script.decode())
+
+
+def embeddable(script: str) -> str:
+    """The script without what would end its element; browsers read it with these line endings."""
+    script = re.sub(r"\r\n?", "\n", script)
+    script = re.sub(r"\n//# sourceMappingURL=.*", "", script)
+    return re.sub(r"</(script)|<!--", lambda m: m[0].replace("<", r"\x3C"), script, flags=re.I)
+
+
 def _own_file(name: str) -> str:
     return (files("graphgate.visualization.page") / name).read_text("utf-8")
 
@@ -113,12 +136,13 @@ def _data(content: PageContent) -> str:
         "hasAttention": content.has_attention,
         "mostDrawnEdges": MOST_DRAWN_EDGES,
     }
-    lines = [f'<script type="application/json" id="about">{to_json(about)}</script>']
-    for name, (kind, text) in blocks.items():
-        lines.append(
+    return "\n".join(
+        [f'<script type="application/json" id="about">{to_json(about)}</script>']
+        + [
             f'<script type="text/plain" id="block-{name}" data-kind="{kind}">{text}</script>'
-        )
-    return "\n".join(lines)
+            for name, (kind, text) in blocks.items()
+        ]
+    )
 
 
 def to_json(value: Any) -> str:
