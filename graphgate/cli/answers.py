@@ -168,8 +168,8 @@ def classify(
     counts = [f"{len(given.ids) - unknown:,}", f"{unknown:,}", str(len(classes)), str(folds)]
     print_table(heads, [[*counts, *cells]])
     if out is not None:
-        names = [f"probability_{name}" for name in classes]
-        columns = dict(zip(names, found.probabilities.T, strict=True))
+        named = zip(classes, found.probabilities.T, strict=True)
+        columns = {f"probability_{name}": values for name, values in named}
         _write_rows(out, found.ids, columns, found.predictions)
         typer.echo(f"wrote the predictions for {unknown:,} nodes to {out}")
     write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)

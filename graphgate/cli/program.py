@@ -102,13 +102,12 @@ def print_graph(graph: Graph) -> None:
 
 def write_result(path: Path | None, content: dict[str, Any]) -> None:
     """Write a result as JSON, with the command and the versions that produced it."""
-    if path is None:
-        return
-    from graphgate.io.files import write_json
-    from graphgate.io.provenance import versions
+    if path is not None:
+        from graphgate.io.files import write_json
+        from graphgate.io.provenance import versions
 
-    write_json(path, content | {"command": command_line(), "versions": versions()})
-    typer.echo(f"wrote {path}")
+        write_json(path, content | {"command": command_line(), "versions": versions()})
+        typer.echo(f"wrote {path}")
 
 
 def command_line() -> str:

@@ -60,13 +60,10 @@ def to_anndata(graph: Graph) -> Any:
     if graph.ids.dtype == np.int64:
         obs["id"] = graph.ids
     if graph.labels is not None:
-        classes = [None if code < 0 else str(graph.classes[code]) for code in graph.labels]
-        obs["label"] = pd.Categorical(classes, categories=[str(name) for name in graph.classes])
+        obs["label"] = pd.Categorical.from_codes(graph.labels, [*map(str, graph.classes)])
     if graph.splits:
-        parts = np.full(graph.n_nodes, None, dtype=object)
-        for name, mask in graph.splits.items():
-            parts[mask] = name
-        obs["split"] = pd.Categorical(parts, categories=list(graph.splits))
+        parts = np.select([*graph.splits.values()], range(len(graph.splits)), -1)
+        obs["split"] = pd.Categorical.from_codes(parts, list(graph.splits))
     if graph.attributes is not None:
         encoder = AttributeEncoder().fit(graph.attributes)
         encoded = encoder.transform(graph.attributes)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.spatial import KDTree
 
 from graphgate.errors import InputError, InputWarning
-from graphgate.estimators import hyperparameters
+from graphgate.estimators.hyperparameters import integer, number
 from graphgate.graph.graph import Graph
 from graphgate.scverse.expression import check_adata, expression, keys_of, obs_column
 
@@ -49,11 +49,9 @@ class TissueOptions:
                 f"obsp[{self.obsp!r}]"
             )
         if self.n_neighbors is not None:
-            hyperparameters.integer("n_neighbors", self.n_neighbors)
-        if self.radius is not None:
-            radius = hyperparameters.number("radius", self.radius)
-            if not 0 < radius < np.inf:
-                raise InputError(f"radius must be positive and finite, got {radius}")
+            integer("n_neighbors", self.n_neighbors)
+        if self.radius is not None and not 0 < number("radius", self.radius) < np.inf:
+            raise InputError(f"radius must be positive and finite, got {self.radius}")
 
 
 def tissue_graph(
@@ -159,9 +157,7 @@ def _overlapping_columns(obs: Any, places: np.ndarray) -> Iterator[str]:
     distances, near = KDTree(places).query(places, 2)
     closest = np.argsort(distances[:, 1], kind="stable")[: max(1, int(CLOSEST * len(places)))]
     other = np.where(near[closest, 0] == closest, near[closest, 1], near[closest, 0])
-    for name in obs.columns:
-        if obs[name].dtype.kind in "fiu":
-            continue
+    for name in obs.select_dtypes(exclude="number").columns:
         codes, values = obs[name].factorize()
         if not 2 <= len(values) <= MOST_SAMPLES or (codes < 0).any():
             continue

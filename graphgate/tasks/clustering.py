@@ -109,10 +109,8 @@ def cluster_vectors(
     else:
         model = KMeans(n_clusters, n_init=10, random_state=random_state)
     codes = np.asarray(model.fit_predict(z))
-    rank = np.empty(n_clusters, dtype=np.int64)
-    sizes = np.bincount(codes, minlength=n_clusters)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(n_clusters)
-    return rank[codes]
+    by_size = np.argsort(-np.bincount(codes, minlength=n_clusters), kind="stable")
+    return np.argsort(by_size)[codes]
 
 
 def count_distinct(vectors: np.ndarray, most: int) -> int:

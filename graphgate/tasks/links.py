@@ -140,9 +140,8 @@ def link_quality(vectors: np.ndarray, edges: np.ndarray, non_edges: np.ndarray) 
 
 def score_split(vectors: np.ndarray, split: LinkSplit) -> dict[str, float | None]:
     """`link_quality` of the test pairs and, prefixed by "val_", of the validation pairs."""
-    scores: dict[str, float | None] = {}
-    scores |= link_quality(vectors, split.test_edges, split.test_non_edges)
-    scores |= {"val_auc": None, "val_ap": None}
+    test = link_quality(vectors, split.test_edges, split.test_non_edges)
+    scores: dict[str, float | None] = {**test, "val_auc": None, "val_ap": None}
     if len(split.val_edges):
         val = link_quality(vectors, split.val_edges, split.val_non_edges)
         scores |= {f"val_{name}": value for name, value in val.items()}

@@ -65,8 +65,7 @@ def project(vectors: np.ndarray, random_state: int | None = 0) -> np.ndarray:
     if (wide == wide[0]).all():  # without variance t-SNE would divide by zero
         return np.zeros((n, 2), dtype=wide.dtype)
     reduced = PCA(min(50, *wide.shape), random_state=random_state).fit_transform(wide)
-    perplexity = min(30.0, (n - 1) / 3)
-    tsne = TSNE(perplexity=perplexity, init="pca", random_state=random_state)
+    tsne = TSNE(perplexity=min(30.0, (n - 1) / 3), init="pca", random_state=random_state)
     return tsne.fit_transform(reduced)
 
 
@@ -172,5 +171,4 @@ def _widths(values: np.ndarray) -> np.ndarray:
     """Line widths proportional to attention, from the thinnest to the thickest."""
     if len(values) == 0 or np.ptp(values) == 0:
         return np.full(len(values), (_THINNEST + _THICKEST) / 2)
-    fraction = (values - values.min()) / np.ptp(values)
-    return np.asarray(_THINNEST + (_THICKEST - _THINNEST) * fraction)
+    return np.interp(values, (values.min(), values.max()), (_THINNEST, _THICKEST))

@@ -116,7 +116,8 @@ def build_content(
         clusters = cluster_vectors(z, k, mini_batch=fast, random_state=random_state) + 1
     elif np.shape(clusters) != (n,):
         raise InputError(f"clusters must be {n:,} values, got shape {np.shape(clusters)}")
-    own.insert(len(classes) > 0, category_column("cluster", *_coded(clusters)))
+    names, found_in = np.unique(clusters, return_inverse=True)
+    own.insert(len(classes) > 0, category_column("cluster", found_in, names.tolist()))
     return PageContent(
         title=title,
         layout=layout,
@@ -146,26 +147,19 @@ def _projected(z: np.ndarray, random_state: int | None) -> tuple[np.ndarray, str
     return points, f"t-SNE of {len(sample):,} nodes, the others placed among their nearest"
 
 
-def _coded(values: Any) -> tuple[np.ndarray, list[Any]]:
-    names, codes = np.unique(values, return_inverse=True)
-    return codes, names.tolist()
-
-
 def _own_columns(graph: Graph, codes: np.ndarray, classes: tuple[Any, ...]) -> list[NodeColumn]:
     """Class, split, number of neighbors, and plain features if they are few."""
     columns = [category_column("class", codes, classes)] if classes else []
     if graph.splits:
-        parts = np.full(graph.n_nodes, -1)
-        for part, mask in enumerate(graph.splits.values()):
-            parts[mask] = part
+        parts = np.select([*graph.splits.values()], range(len(graph.splits)), -1)
         columns.append(category_column("split", parts, tuple(graph.splits)))
     pattern = graph.adjacency.astype(bool)
     degrees = np.diff((pattern + pattern.T).tocsr().indptr)
     columns.append(NodeColumn("neighbors", "number", degrees.astype(np.float32)))
     if graph.feature_names is not None and graph.n_features <= MOST_FEATURE_COLUMNS:
         x = sp.csr_array(graph.x).toarray().astype(np.float32)
-        for name, values in zip(graph.feature_names or (), x.T, strict=True):
-            columns.append(NodeColumn(f"feature {name}", "number", values))
+        named = zip(graph.feature_names, x.T, strict=True)
+        columns += [NodeColumn(f"feature {name}", "number", values) for name, values in named]
     return columns
 
 

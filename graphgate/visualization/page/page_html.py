@@ -116,12 +116,8 @@ def _data(content: PageContent) -> str:
         "nearest": _block(content.nearest, index),
         "cosine": _block(_steps((content.cosines + 1) / 2), "u2"),
     }
-    columns = []
-    for at, each in enumerate(content.columns):
-        description, block = _column(each)
-        columns.append(description)
-        if block is not None:
-            blocks[f"column-{at}"] = block
+    columns = [_column(each) for each in content.columns]
+    blocks |= {f"column-{at}": block for at, (_, block) in enumerate(columns) if block is not None}
     plain = content.ids == tuple(map(str, range(n)))
     about = {
         "title": content.title,
@@ -130,7 +126,7 @@ def _data(content: PageContent) -> str:
         "edges": len(content.edges),
         "nearest": content.nearest.shape[1],
         "ids": None if plain else content.ids,
-        "columns": columns,
+        "columns": [description for description, _ in columns],
         "colors": COLORS,
         "noColor": UNLABELLED,
         "hasAttention": content.has_attention,
