@@ -373,7 +373,6 @@ USAGE = [
     ["similar", "z.csv", "--node", "a", "--top", "0"],
     ["cluster", "z.csv", "--clusters", "0"],
     ["classify", "z.csv", "--folds", "1"],
-    ["links"],
     ["estimate"],
     ["estimate", "--nodes-count", "10"],
     ["estimate", "edges.csv", "--nodes", "nodes.csv", "--features", "3"],

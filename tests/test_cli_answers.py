@@ -222,6 +222,7 @@ def test_links_of_a_graph_of_one_s_own(run, dims):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ([], "no edges are given; add EDGES"),
         (["--nodes", "nodes.csv"], "no edges are given; add EDGES"),
         (["--dataset", "ogbn"], "there is no dataset 'ogbn'"),
         (["edges.csv", "--dataset", "cora"], "give either EDGES or --dataset NAME"),

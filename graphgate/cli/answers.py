@@ -75,9 +75,8 @@ def similar(
     import numpy as np
 
     n, k = found.neighbors.shape
-    ranks = np.tile(np.arange(1, k + 1), n)
     columns = {
-        "rank": ranks,
+        "rank": np.tile(np.arange(1, k + 1), n),
         "similar_id": found.neighbors.ravel(),
         "cosine": found.cosines.ravel(),
     }
@@ -202,8 +201,6 @@ def links(
     of held-out edges against sampled non-edges.
     """
     check_files(edges, nodes, json=json)
-    if edges is None and nodes is None and dataset is None:
-        raise typer.BadParameter("give a graph: EDGES and, optionally, --nodes, or --dataset NAME")
     if edges is not None and dataset is not None:
         raise InputError("give either EDGES or --dataset NAME, not both")
     from graphgate.experiments.experiment import find_experiment
@@ -259,6 +256,8 @@ def _write_rows(
     table = {"node_id": id_array(ids)}
     if labels is not None:
         table["label"] = value_array(labels, "label")
-    for name, values in columns.items():
-        table[name] = id_array(values) if name.endswith("_id") else pa.array(values)
+    table |= {
+        name: id_array(values) if name.endswith("_id") else pa.array(values)
+        for name, values in columns.items()
+    }
     write_table(path, pa.table(table))

@@ -170,8 +170,7 @@ def _refuse_parameters(context: typer.Context) -> None:
     """A repeated run takes its parameters from its folder."""
     allowed = {"edges", "nodes", "out", "run", "repeat", "model", "attention", "reconstruction"}
     for name in context.params.keys() - allowed - {"page", "force"}:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
 

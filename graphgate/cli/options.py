@@ -69,10 +69,6 @@ def _option(*names: str, help: str) -> Any:
     return typer.Option(*names, help=help, rich_help_panel="Reading tables")
 
 
-_Text = str | None
-_Columns = list[str] | None
-
-
 @dataclass(frozen=True)
 class GraphOptions:
     """The fields of `ReadingOptions` as options; None where an option is not given."""
@@ -81,26 +77,32 @@ class GraphOptions:
         bool | None, _option("--directed", help="Edges are directed; a target attends to sources.")
     ] = None
     source: Annotated[
-        _Text, _option(help="Column with the source of an edge; default: source.")
+        str | None, _option(help="Column with the source of an edge; default: source.")
     ] = None
     target: Annotated[
-        _Text, _option(help="Column with the target of an edge; default: target.")
+        str | None, _option(help="Column with the target of an edge; default: target.")
     ] = None
     weight: Annotated[
-        _Text,
+        str | None,
         _option(help="Column with the weight of an edge, if any; '' ignores it; default: weight."),
     ] = None
-    id: Annotated[_Text, _option("--id", help="Column with the id of a node; default: id.")] = None
-    label: Annotated[
-        _Text, _option(help="Column with the label of a node, if any; '' for none; default: label.")
+    id: Annotated[
+        str | None, _option("--id", help="Column with the id of a node; default: id.")
     ] = None
-    drop: Annotated[_Columns, _option(help="Node column to ignore; repeatable.")] = None
-    words: Annotated[_Columns, _option(help="Text column to split into words; repeatable.")] = None
+    label: Annotated[
+        str | None,
+        _option(help="Column with the label of a node, if any; '' ignores it; default: label."),
+    ] = None
+    drop: Annotated[list[str] | None, _option(help="Node column to ignore; repeatable.")] = None
+    words: Annotated[
+        list[str] | None, _option(help="Text column to split into words; repeatable.")
+    ] = None
     categories: Annotated[
-        _Columns, _option("--category", help="Numeric column to treat as categories; repeatable.")
+        list[str] | None,
+        _option("--category", help="Numeric column to treat as categories; repeatable."),
     ] = None
     unknown_nodes: Annotated[
-        _Text,
+        str | None,
         _option(
             help="What to do with edges to nodes that are not in the node table: drop (the edge), "
             "add (the node, without attributes) or refuse; default: drop."
@@ -125,12 +127,11 @@ class GraphOptions:
 
     def reading(self, gate: GATE | None = None) -> ReadingOptions:
         """What is given here, else what the model was trained with, else the defaults."""
-        stored: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if gate is not None:
-            stored = gate.notes_.get("reading", {}) | {"directed": gate.fitted_on_.directed}
+            options = gate.notes_.get("reading", {}) | {"directed": gate.fitted_on_.directed}
         given = {name: value for name, value in asdict(self).items() if value is not None}
-        del given["no_scale"]
-        options = stored | given
+        options |= {name: given[name] for name in given if name != "no_scale"}
         options |= {name: options[name] or None for name in ("weight", "label") if name in options}
         return graphgate.ReadingOptions.from_dict(options)
 

@@ -129,8 +129,7 @@ def cluster_anndata(
     import pandas as pd
 
     adata = adata.copy() if copy else adata
-    names = [str(code) for code in range(n_clusters)]
-    categories = pd.Categorical.from_codes(found, categories=names)
+    categories = pd.Categorical.from_codes(found, [*map(str, range(n_clusters))])
     adata.obs[key_added] = pd.Series(categories, index=adata.obs_names)
     return adata if copy else None
 
@@ -166,11 +165,10 @@ def _write(
         for name, value in gate.get_params().items()
         if isinstance(value, (bool, int, float, str, tuple))
     }
-    # An AnnData file cannot hold None.
-    tissue = {name: value for name, value in asdict(options).items() if value is not None}
     adata.uns[RECORD] = {
         "params": params | {"random_state": gate.seed_},
-        "tissue": tissue,
+        # An AnnData file cannot hold None.
+        "tissue": {name: value for name, value in asdict(options).items() if value is not None},
         "key_added": key_added,
         "versions": versions(),
     }

@@ -11,8 +11,6 @@ from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.scverse.expression import obs_column
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
 
-CONNECTIVITIES = "connectivities"
-
 
 def from_anndata(
     adata: Any,
@@ -74,7 +72,7 @@ def to_anndata(graph: Graph) -> Any:
     x = sp.csr_matrix(x) if sp.issparse(x) else x
     attended = sp.csr_matrix(graph.attended, copy=True)
     var = pd.DataFrame(index=pd.Index(list(features), dtype=object))
-    return anndata.AnnData(x, obs=obs, var=var, obsp={CONNECTIVITIES: attended})
+    return anndata.AnnData(x, obs=obs, var=var, obsp={"connectivities": attended})
 
 
 def _values(adata: Any, key: str) -> list[Any]:

@@ -93,11 +93,10 @@ def _by_coordinates(adata: Any, options: TissueOptions, samples: np.ndarray) -> 
     places = _coordinates(adata)
     if options.batch_key is None:
         _warn_of_overlap(adata, places)
-    pairs = []
-    for sample in range(int(samples.max()) + 1):
-        rows = np.flatnonzero(samples == sample)
-        pairs.append(rows[_neighbor_pairs(places[rows], options, adata.obs_names[rows[0]])])
-    edges = np.concatenate(pairs)
+    parts = [np.flatnonzero(samples == sample) for sample in range(samples.max() + 1)]
+    edges = np.concatenate(
+        [rows[_neighbor_pairs(places[rows], options, adata.obs_names[rows[0]])] for rows in parts]
+    )
     n = adata.n_obs
     if isolated := n - len(np.unique(edges)):
         warnings.warn(

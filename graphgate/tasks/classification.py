@@ -126,8 +126,9 @@ def make_probe(probe: str, random_state: int | None = 0) -> Any:
     "multinomial" is today's.
     """
     if probe == "one-vs-rest":
-        binary = LogisticRegression(solver="liblinear", C=1.0, random_state=random_state)
-        return OneVsRestClassifier(binary)
+        return OneVsRestClassifier(
+            LogisticRegression(solver="liblinear", C=1.0, random_state=random_state)
+        )
     if probe == "multinomial":
         return LogisticRegression(C=1.0, max_iter=1000)
     raise InputError(f"unknown probe {probe!r}; use one of {', '.join(PROBES)}")

@@ -92,7 +92,6 @@ def cluster_vectors(
             "distinct vectors; use fewer clusters"
         )
     z = vectors.astype(np.float64, copy=False)
-    model: Any
     if method == "gaussian-mixture":
         # One scale for all columns, so that the floor under variances means the same for each.
         scale = z.std(axis=0)

@@ -63,10 +63,9 @@ def write_figures(
     """
     check_formats(formats)
     title = name[:1].upper() + name[1:]
-    vectors = vectors_of(graph, embedding)
+    points = project(vectors_of(graph, embedding), random_state)
     alpha = attention.average if isinstance(attention, Attention) else attention
     figures = {} if results is None else ablation_charts(results)
-    points = project(vectors, random_state)
     caption = f"{title}: {graph.n_nodes:,} nodes, GATE and t-SNE"
     figures[f"{name}-nodes"] = draw_nodes(points, graph.labels, graph.classes, title=caption)
     statistics = None
@@ -78,8 +77,11 @@ def write_figures(
         )
         statistics = None if graph.labels is None else class_attention(found, graph.labels)
     if history is not None:
-        names = {"loss": "loss", "features": "feature", "structure": "structure"}
-        losses = {label: history[part] for label, part in names.items()}
+        losses = {
+            "loss": history["loss"],
+            "features": history["feature"],
+            "structure": history["structure"],
+        }
         figures[f"{name}-losses"] = draw_losses(losses, title=f"{title}: training losses")
     written = _save(figures, Path(folder), formats)
     if statistics is not None:
@@ -173,8 +175,7 @@ def draw_losses(series: Mapping[str, Sequence[float]], *, title: str = "") -> Ax
     axes = new_axes(3.6, title)
     for number, (name, values) in enumerate(series.items()):
         style, color = _LINE_STYLES[number % len(_LINE_STYLES)], COLORS[number % len(COLORS)]
-        epochs = range(1, len(values) + 1)
-        axes.plot(epochs, values, style, color=color, label=name, linewidth=1.4)
+        axes.plot(range(1, len(values) + 1), values, style, color=color, label=name, linewidth=1.4)
     if all(value > 0 for values in series.values() for value in values):
         axes.set_yscale("log")
     axes.set_xlabel("epoch")
