@@ -101,7 +101,7 @@ def growth_picture(growth: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     panels = figure.subplots(1, 2)
     parts = [
-        ("seconds", "seconds an epoch", seconds, COLOURS["ours"], "o"),
+        ("seconds", "seconds per epoch", seconds, COLOURS["ours"], "o"),
         ("memory", "peak memory, GiB", memory, COLOURS["plain"], "s"),
     ]
     for axes, (name, title, values, colour, marker) in zip(panels, parts, strict=True):

@@ -48,14 +48,15 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
 
 
 def epoch_table(datasets: Mapping[str, Any]) -> str:
-    """Seconds an epoch; the others also as multiples of ours, with the quartiles of the rounds."""
+    """Seconds per epoch; the others also as multiples of ours, with the quartiles of the rounds."""
     rows = []
     for peer, title in PEERS.items():
         cells = [_epoch_cell(found, peer) for found in datasets.values()]
         if any(cells):
             rows.append([title, *cells])
-    rows.append(["its dense products alone", *(_dense_cell(found) for found in datasets.values())])
-    return markdown(["seconds an epoch", *_heads(datasets)], rows)
+    dense = [_dense_cell(found) for found in datasets.values()]
+    rows.append(["graphgate's dense products alone", *dense])
+    return markdown(["seconds per epoch", *_heads(datasets)], rows)
 
 
 def _epoch_cell(found: Mapping[str, Any], peer: str) -> str:
@@ -99,7 +100,7 @@ def growth_table(growth: Mapping[str, Any]) -> str:
             seconds = number(size["epoch_seconds"]["median"])
             cells = [seconds, f"{size['peak_memory_mb']:,.0f}"]
         rows.append([f"{size['nodes']:,}", f"{size['edges']:,}" if "edges" in size else "", *cells])
-    table = markdown(["nodes", "edges", "seconds an epoch", "peak memory, MiB"], rows)
+    table = markdown(["nodes", "edges", "seconds per epoch", "peak memory, MiB"], rows)
     powers = growth["exponents"]
     if not powers:
         return table

@@ -51,7 +51,7 @@ def test_labels_splits_and_names_go_along(tmp_path):
 
 def test_graphs_that_an_anndata_cannot_hold(monkeypatch):
     tissue = layered_tissue(side=3, genes=2)
-    with pytest.raises(InputError, match="two ids are the same as text"):
+    with pytest.raises(InputError, match="two node ids are equal as text"):
         to_anndata(Graph(np.eye(2), ids=["1", 1]))
     with pytest.raises(InputError, match="obs has no column 'class'; its columns are 'layer'"):
         from_anndata(tissue, labels_key="class")

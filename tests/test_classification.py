@@ -69,7 +69,7 @@ def test_labels_of_the_embedding_or_by_id_or_in_order():
     by_id = dict(zip(ids, values(labels), strict=True)) | {"unknown": "z"}
     assert classify(Embedding(ids, z), by_id).accuracy == own.accuracy
     assert classify(Embedding(ids, z, ["other"] * 90), values(labels)).accuracy == own.accuracy
-    with pytest.raises(InputError, match="labels has no id of the embedding"):
+    with pytest.raises(InputError, match="labels contains no id of the embedding"):
         classify(Embedding(ids, z), {0: "a", 1: "b"})
     with pytest.raises(InputError, match="2 labels for 90 nodes"):
         classify(z, ["a", "b"])
@@ -81,9 +81,9 @@ def test_labels_that_cannot_be_learned():
         classify(z, [0, 0, 0, None, None, None])
     with pytest.raises(InputError, match="need labels of at least two classes, got 0"):
         classify(z)
-    with pytest.raises(InputError, match=r"smallest class: 1 has 1 labelled node\(s\)"):
+    with pytest.raises(InputError, match=r"smallest class: 1 has 1 labeled node\(s\)"):
         classify(z, [0, 0, 0, 0, 0, 1], cv=2)
-    with pytest.raises(InputError, match=r"cv=5, but .* smallest class: 0 has 3 labelled"):
+    with pytest.raises(InputError, match=r"cv=5, but .* smallest class: 0 has 3 labeled"):
         classify(z, [0, 0, 0, 1, 1, 1])
     with pytest.raises(InputError, match="cv=1, but it must be at least 2"):
         classify(z, [0, 0, 0, 1, 1, 1], cv=1)
@@ -106,7 +106,7 @@ def test_labels_are_read_from_a_table(tmp_path):
     (tmp_path / "n.csv").write_text("who,team\n3,x\n2,y\n1,x\n")
     assert read_labels(tmp_path / "n.csv", ids, id="who", label="team") == ["x", "y", "x"]
     (tmp_path / "n.csv").write_text("id,label\n7,x\n")
-    with pytest.raises(InputError, match="has no id of the embedding"):
+    with pytest.raises(InputError, match="contains no id of the embedding"):
         read_labels(tmp_path / "n.csv", ids)
     (tmp_path / "n.csv").write_text("id,label\n1,\n")
     with pytest.warns(InputWarning, match=r"n\.csv lacks 2 of 3 nodes .*, such as '2'"):

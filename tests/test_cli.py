@@ -82,13 +82,13 @@ def vectors(path: str) -> np.ndarray:
 def test_embed_then_transform_gives_the_same_bytes(run, folder):
     code, out, err = run(*embed_options(), "--model", "m.safetensors")
     assert code == 0, err
-    assert out == ("wrote 5 vectors of 2 to out.parquet\nwrote the model to m.safetensors\n")
+    assert out == ("wrote 5 vectors of size 2 to out.parquet\nwrote the model to m.safetensors\n")
     assert err.startswith("Graph(5 nodes, 5 undirected edges, 3 attributes)\n")
     code, out, err = run(
         *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv"),
         *("--out", "again.parquet"),
     )
-    assert (code, out) == (0, "wrote 5 vectors of 2 to again.parquet\n")
+    assert (code, out) == (0, "wrote 5 vectors of size 2 to again.parquet\n")
     assert err == "Graph(5 nodes, 5 undirected edges, 3 attributes)\n"
     assert (folder / "again.parquet").read_bytes() == (folder / "out.parquet").read_bytes()
     assert sorted(os.listdir()) == [
@@ -442,7 +442,7 @@ def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(run, folder):
         process.kill()
     done = len(checkpoint_losses("c.safetensors"))
     assert process.returncode == 130, err
-    assert out == "wrote 5 vectors of 2 to out.parquet\n"
+    assert out == "wrote 5 vectors of size 2 to out.parquet\n"
     assert f"wrote the result of {done} epochs" in err
     assert "Traceback" not in err
     assert sorted(os.listdir()) == ["c.safetensors", "edges.csv", "nodes.csv", "out.parquet"]
@@ -539,7 +539,7 @@ def test_evaluate_on_cora(run):
     code, out, err = run(*arguments)
     assert code == 0, err
     assert "83.2 ± 0.6" in out
-    assert "not the public split" in out
+    assert "not the public split" in err
     result = json.loads(Path("out.json").read_text("utf-8"))
     assert set(result) >= PROMISED
     assert (result["method"], result["dataset"]) == ("gate", "cora")
@@ -709,7 +709,7 @@ def test_fetch_tells_where_it_puts_the_files(run, monkeypatch, tmp_path):
 
     monkeypatch.setattr(citation, "fetch_dataset", fetch)
     code, out, _ = run("data", "fetch", "cora", "--folder", "there")
-    assert (code, out) == (0, "cora: in there\n")
+    assert (code, out) == (0, "cora is in there\n")
     run("data", "fetch")
     assert asked[1:] == [(name, None) for name in ("cora", "citeseer", "pubmed")]
 

@@ -82,7 +82,11 @@ def test_similar_prints_the_nearest(run):
 def test_similar_of_all_nodes_is_a_file(run, refused):
     assert "querying all nodes needs --out FILE" in refused("similar", "z.parquet")
     code, out, err = run("similar", "z.parquet", "--top", "2", "--out", "near.csv")
-    assert (code, out, err) == (0, "wrote the 2 most similar nodes of 30 nodes to near.csv\n", "")
+    assert (code, out, err) == (
+        0,
+        "wrote the 2 most similar nodes of each of 30 nodes to near.csv\n",
+        "",
+    )
     table = pyarrow.csv.read_csv("near.csv")
     assert table.column_names == ["node_id", "rank", "similar_id", "cosine"]
     assert table["node_id"].to_pylist() == [name for name in IDS for _ in range(2)]

@@ -250,7 +250,7 @@ def test_labels_may_be_truth_values_and_numbers(run, labels, ending):
     ("option", "told"),
     [
         ("--directed", "trained on undirected edges; omit --directed"),
-        ("--no-scale", "the model scales numbers as it was trained to; omit --no-scale"),
+        ("--no-scale", "the model scales numbers as in training; omit --no-scale"),
     ],
 )
 def test_what_a_model_has_learned_is_not_said_otherwise(run, option, told):

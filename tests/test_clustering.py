@@ -71,7 +71,7 @@ def test_cluster_compares_with_the_labels_of_the_embedding_or_with_others():
     assert len(coarse.sizes) == 2
     assert coarse.agreement == {"nmi": 100.0, "ari": 100.0, "accuracy": 100.0}
     assert cluster(z, 3).agreement is None
-    with pytest.raises(InputError, match="n_clusters is needed where no node has a label"):
+    with pytest.raises(InputError, match="n_clusters is required where no node has a label"):
         cluster(z)
 
 

@@ -80,7 +80,7 @@ def test_figures_that_cannot_be_drawn_or_written(tmp_path, graph, gate):
         write_figures(tmp_path, graph, z, formats=("gif",))
     with pytest.raises(InputError, match="the embedding has 19 vectors for 20 nodes"):
         write_figures(tmp_path, graph, z[:-1])
-    with pytest.raises(InputError, match="ids of the embedding are not those of the graph"):
+    with pytest.raises(InputError, match="ids of the embedding must be those of the graph"):
         write_figures(tmp_path, graph, Embedding(graph.ids[::-1], z))
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be created"):

@@ -101,7 +101,7 @@ def test_many_nodes_are_placed_among_a_sample(monkeypatch):
         ({"points": np.full((6, 2), np.inf)}, "finite pairs"),
         ({"clusters": [1, 2]}, "clusters must be"),
         ({"columns": {"c": [1, 2]}}, "columns has 2 values for 6 nodes"),
-        ({"columns": {"cluster": [1] * 6}}, "exists already"),
+        ({"columns": {"cluster": [1] * 6}}, "already exists"),
     ],
 )
 def test_what_cannot_be_shown_is_one_sentence(change, message):

@@ -286,7 +286,7 @@ def test_a_seeded_split_is_mentioned(run, module):
     arguments[arguments.index("citeseer")] = "cora"
     code, _, err = run(*arguments, "--jobs", "1")
     assert code == 0
-    assert "cora: a fixed seeded split of the public one's sizes, not the public split" in err
+    assert "cora: a seeded split of the same sizes, not the public split" in err
 
 
 def test_reproduce_on_random_splits(run, module):

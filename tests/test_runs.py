@@ -204,8 +204,8 @@ def test_what_is_not_the_folder_of_a_run_is_refused():
 def test_the_command_reports_a_bit_identical_rerun(run, made):
     code, out, err = run("embed", "--repeat", "r", "--out", "z.npz", "--run", "again")
     assert code == 0, err
-    assert "edges: edges.csv is that of the run\n" in out
-    assert "nodes: nodes.csv is that of the run\n" in out
+    assert "edges: edges.csv has not changed since the run\n" in out
+    assert "nodes: nodes.csv has not changed since the run\n" in out
     assert out.endswith("embedding: bit-identical to that of the run\n")
     before = read_embedding(made / "embedding.parquet").vectors
     assert read_embedding("z.npz").vectors.tobytes() == before.tobytes()
@@ -216,7 +216,7 @@ def test_the_command_reports_what_has_changed(run, made):
     Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
     code, out, _ = run("embed", "--repeat", "r")
     assert code == 1
-    assert "edges.csv is that of the run\n" in out
+    assert "edges.csv has not changed since the run\n" in out
     assert "nodes.csv has changed since the run\n" in out
     assert out.endswith("embedding: NOT bit-identical to that of the run\n")
 

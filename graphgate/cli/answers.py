@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from graphgate.io.embeddings import Embedding
 
 EmbeddingFile = Annotated[
-    Path, typer.Argument(help="Embedding file: .parquet, .csv, .npz or .txt (word2vec text).")
+    Path,
+    typer.Argument(
+        metavar="EMBEDDING", help="Embedding file: .parquet, .csv, .npz or .txt (word2vec text)."
+    ),
 ]
 LabelTable = Annotated[
     Path | None, typer.Option(help="Node table with labels; default: the embedding's own labels.")
@@ -81,7 +84,7 @@ def similar(
         "cosine": found.cosines.ravel(),
     }
     _write_rows(out, np.repeat(found.ids, k), columns)
-    typer.echo(f"wrote the {k} most similar nodes of {n:,} nodes to {out}")
+    typer.echo(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
 
 
 @app.command(
@@ -105,8 +108,8 @@ def cluster(
 ) -> None:
     """Cluster the nodes and, where labels are known, compare the clusters with them.
 
-    NMI, ARI and accuracy are in percent; accuracy is that of the best one-to-one matching of
-    clusters and classes.
+    NMI, ARI and accuracy are in percent; accuracy is computed under the best one-to-one matching
+    of clusters and classes.
     """
     check_files(embedding, nodes, table=out, json=json)
     given = graphgate.read_embedding(embedding)
@@ -140,30 +143,30 @@ def classify(
     label: LabelColumn = "label",
     out: Annotated[
         Path | None,
-        typer.Option(help="Write predictions for unlabelled nodes to this .parquet or .csv file."),
+        typer.Option(help="Write predictions for unlabeled nodes to this .parquet or .csv file."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 5,
     probe: Annotated[str, typer.Option(help="one-vs-rest or multinomial.")] = "one-vs-rest",
     seed: Seed = 0,
     json: Json = None,
 ) -> None:
-    """Learn the labels from the vectors and predict those of unlabelled nodes.
+    """Learn labels from the vectors and predict them for unlabeled nodes.
 
-    Logistic regression, scored by cross-validation on the labelled nodes, in percent.
+    Fits logistic regression; its scores, in percent, are cross-validated on the labeled nodes.
     """
     check_files(embedding, nodes, table=out, json=json)
     given = graphgate.read_embedding(embedding)
     labels = _labels(given, nodes, id, label)
     if labels is None:
         raise InputError(
-            f"{nodes or embedding} has no labels to learn from; give a table with id and label: "
+            f"{nodes or embedding} has no labels to learn from; pass a table with id and label: "
             "--nodes FILE"
         )
     found = graphgate.classify(given, labels, probe=probe, cv=folds, random_state=seed)
     unknown, classes = len(found.ids), found.classes
     scores = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
     cells = [f"{mean(values):.1f} ± {stdev(values):.1f}" for values in scores.values()]
-    heads = ["labelled", "unlabelled", "classes", "folds", "accuracy", "macro F1"]
+    heads = ["labeled", "unlabeled", "classes", "folds", "accuracy", "macro F1"]
     counts = [f"{len(given.ids) - unknown:,}", f"{unknown:,}", str(len(classes)), str(folds)]
     print_table(heads, [[*counts, *cells]])
     if out is not None:
@@ -195,10 +198,10 @@ def links(
     set_: Params = None,
     json: Json = None,
 ) -> None:
-    """Evaluate link prediction by the dot product of two vectors.
+    """Evaluate link prediction by the dot products of vectors.
 
-    Edges are held out of graph and training; AUC and AP (average precision), in percent, are those
-    of held-out edges against sampled non-edges.
+    Some edges are held out from training; AUC and AP (average precision), in percent, are those of
+    held-out edges against sampled non-edges.
     """
     check_files(edges, nodes, json=json)
     if edges is not None and dataset is not None:
@@ -237,7 +240,7 @@ def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[A
 
 
 def _most_frequent(labels: list[Any], mask: Any, most: int = 3) -> str:
-    """The most frequent classes of a cluster, with their fractions of its labelled nodes."""
+    """The most frequent classes of a cluster, with their fractions of its labeled nodes."""
     inside = [value for value, chosen in zip(labels, mask, strict=True) if chosen]
     counts = Counter(value for value in inside if value is not None)
     total = counts.total()

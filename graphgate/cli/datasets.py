@@ -36,7 +36,9 @@ def list_data() -> None:
 
 @data.command(epilog="Example: graphgate data fetch cora")
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(help="Datasets; default: all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAMES", help="Datasets; default: all.")
+    ] = None,
     folder: Annotated[Path | None, typer.Option(help="Destination; default: the cache.")] = None,
 ) -> None:
     """Download the public Planetoid files and verify their SHA-256 checksums."""
@@ -45,20 +47,22 @@ def fetch(
     for name in names or NAMES:
         check_name(name)
     for name in names or NAMES:
-        typer.echo(f"{name}: in {fetch_dataset(name, folder)}")
+        typer.echo(f"{name} is in {fetch_dataset(name, folder)}")
 
 
 @data.command(epilog="Example: graphgate data export cora papers")
 def export(
-    name: Annotated[str, typer.Argument(help="cora, citeseer or pubmed.")],
-    folder: Annotated[Path, typer.Argument(help="Output folder; created if needed.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="cora, citeseer or pubmed.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Output folder; created if needed.")
+    ],
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Write Parquet instead of CSV.")
     ] = False,
 ) -> None:
     """Write a dataset as node and edge tables.
 
-    The words of a paper are a text column; read it with --words words.
+    The words of the papers are the text column words; read it with --words words.
     """
     ending = ".parquet" if parquet else ".csv"
     for path in graphgate.write_graph(folder, graphgate.load_dataset(name).graph, ending):
@@ -67,9 +71,11 @@ def export(
 
 @data.command(epilog="Example: graphgate data verify")
 def verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Datasets; default: all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAMES", help="Datasets; default: all.")
+    ] = None,
 ) -> None:
-    """Verify every copy of every file; exit code 2 if one is modified or unreadable."""
+    """Verify every copy of every file; exit with code 2 if one is modified or unreadable."""
     from graphgate.datasets.citation import NAMES, verify_dataset
 
     rows, found = [], []

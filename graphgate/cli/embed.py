@@ -52,7 +52,7 @@ def embed(
     out: Annotated[Path | None, EMBEDDING_OUT] = None,
     run: Annotated[
         Path | None,
-        typer.Option(help="New folder for the embedding, model, attention and a record."),
+        typer.Option(help="Write embedding, model, attention and a record to this new folder."),
     ] = None,
     repeat: Annotated[
         Path | None,
@@ -86,7 +86,8 @@ def embed(
     device: Device = "cpu",
     dtype: Dtype = "float32",
     force: Annotated[
-        bool, typer.Option("--force", help="Train even if memory is not expected to suffice.")
+        bool,
+        typer.Option("--force", help="Train even if the run is not expected to fit into memory."),
     ] = False,
 ) -> None:
     """Learn an embedding of a graph and write one vector per node.
@@ -178,7 +179,11 @@ def _refuse_parameters(context: typer.Context) -> None:
 def _compare(again: Rerun) -> None:
     """Report whether inputs and embedding are those of the original run; exit code 1 if not."""
     for name, path in again.inputs.items():
-        state = "has changed since the run" if name in again.changed else "is that of the run"
+        state = (
+            "has changed since the run"
+            if name in again.changed
+            else "has not changed since the run"
+        )
         typer.echo(f"{name}: {path} {state}")
     same = "bit-identical" if again.identical else "NOT bit-identical"
     typer.echo(f"embedding: {same} to that of the run")
@@ -222,7 +227,9 @@ class _Outputs:
 
         if self.embedding is not None:
             graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)
-            typer.echo(f"wrote {graph.n_nodes:,} vectors of {vectors.shape[1]} to {self.embedding}")
+            typer.echo(
+                f"wrote {graph.n_nodes:,} vectors of size {vectors.shape[1]} to {self.embedding}"
+            )
         if self.model is not None:
             gate.save(self.model)
             typer.echo(f"wrote the model to {self.model}")
@@ -246,7 +253,9 @@ class _Outputs:
 )
 @reads_graph
 def transform(
-    model: Annotated[Path, typer.Argument(help="Model saved by `graphgate embed`.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model saved by `graphgate embed`.")
+    ],
     edges: Annotated[Path, EDGES],
     out: Annotated[Path, EMBEDDING_OUT],
     options: GraphOptions,
@@ -257,9 +266,9 @@ def transform(
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
 
-    The model does not store a graph: give the nodes to embed together with everything within as
-    many hops of them as the model has layers. Tables are read as they were for training, unless
-    options say otherwise.
+    The model does not store a graph: pass the nodes to embed together with their neighborhood,
+    that is, everything within as many hops as the model has layers. Tables are read as in training
+    unless options say otherwise.
     """
     outputs = _Outputs(out, attention=attention, reconstruction=reconstruction)
     check_files(model, edges, nodes, **vars(outputs))

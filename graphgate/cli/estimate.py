@@ -33,7 +33,9 @@ def estimate(
     nodes_count: Annotated[int | None, typer.Option(help="Number of nodes.")] = None,
     edges_count: Annotated[int | None, typer.Option(help="Number of edges.")] = None,
     features: Annotated[int | None, typer.Option(help="Number of features.")] = None,
-    density: Annotated[float, typer.Option(help="Fraction of nonzero features.")] = 1.0,
+    density: Annotated[
+        float, typer.Option(help="Fraction of feature values that are nonzero.")
+    ] = 1.0,
     dims: Dims = "512,512",
     activation: Activation = "identity",
     epochs: Epochs = 200,
@@ -43,8 +45,8 @@ def estimate(
     """Estimate the memory and time of a run, and whether it fits on this machine.
 
     Give a graph, or its size. Memory is computed from the sizes of all arrays used in training;
-    time is measured by training for a few seconds on the graph or, if it is large, on a smaller one
-    like it.
+    time is measured by training for a few seconds on the graph or, if it is large, on a similar but
+    smaller one.
     """
     counts = (nodes_count, edges_count, features)
     if edges is None and None in counts:

@@ -19,7 +19,7 @@ DEMO_DATASETS = ("cora", "citeseer")
 @app.command(rich_help_panel=PAPER, epilog="Example: graphgate demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
-    runs: Annotated[int, typer.Option(min=1, help="Number of runs per accuracy.")] = 3,
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs per setting.")] = 3,
 ) -> None:
     """Train on the bundled citation graphs and compare with the paper."""
     for library in ("matplotlib", "pydeck"):
@@ -29,7 +29,7 @@ def demo(
     from graphgate.io.files import make_folder, write_json
 
     make_folder(out)
-    rows, caveats = [], []
+    rows, splits = [], {}
     for dataset in map(graphgate.load_dataset, DEMO_DATASETS):
         results = []
         for setting in CLASSIFICATION_SETTINGS:
@@ -40,12 +40,11 @@ def demo(
         write_json(out / f"{dataset.name}.json", results)
         for path in (out / f"{dataset.name}.json", *_write_artifacts(dataset.name, out)):
             typer.echo(f"wrote {path}")
-        caveats += [dataset.caveat] if dataset.caveat else []
+        splits[dataset.name] = dataset.split
     print_table(found.heads(), rows)
-    for caveat in caveats:
-        typer.echo(caveat)
+    _print_caveats(splits)
     pages = " or ".join(str(out / f"{name}.html") for name in DEMO_DATASETS)
-    typer.echo(f"open {pages} in a browser to explore the graph")
+    typer.echo(f"open {pages} in a browser to explore a graph")
 
 
 def _write_artifacts(name: str, out: Path) -> Iterator[Path]:
@@ -91,7 +90,7 @@ def evaluate(
     ] = None,
     set_: Params = None,
     probe: Annotated[
-        str | None, typer.Option(help="one-vs-rest or multinomial; default: the preset's.")
+        str | None, typer.Option(help="one-vs-rest or multinomial; default: that of the preset.")
     ] = None,
     unseen: Annotated[
         str | None,
@@ -117,8 +116,7 @@ def evaluate(
         n_jobs=jobs,
     )
     print_table(result.heads(), [result.row()])
-    if source.caveat:
-        typer.echo(source.caveat)
+    _print_caveats({source.name: source.split})
     write_result(json, result.to_dict())
 
 
@@ -130,7 +128,8 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="transductive, inductive, formulations, ablation, edges, clustering or links."
+            metavar="TABLE",
+            help="transductive, inductive, formulations, ablation, edges, clustering or links.",
         ),
     ],
     methods: Annotated[
@@ -141,24 +140,26 @@ def reproduce(
         str, typer.Option(help="Columns, separated by commas.")
     ] = "cora,citeseer,pubmed",
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs per cell; default: as the experiment says.")
+        int | None, typer.Option(min=1, help="Runs per cell; default: set by the experiment.")
     ] = None,
     jobs: Jobs = None,
     split: Annotated[
         str | None,
         typer.Option(help="random: a new split per seed; default: the dataset's own split."),
     ] = None,
-    results: Annotated[Path, typer.Option(help="Folder that stores every run.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Folder in which runs are stored.")] = Path(
+        "results"
+    ),
     report: Annotated[
         bool, typer.Option("--report", help="Only write the table of the stored runs.")
     ] = False,
     json: Annotated[Path | None, typer.Option(help="Write the cells to this .json file.")] = None,
 ) -> None:
-    """Rerun a table: the paper's, clustering or link prediction.
+    """Rerun a table of results: the paper's, clustering or link prediction.
 
-    Every run is stored in RESULTS/runs as soon as it ends and never repeated, so the same command
-    resumes after an interruption. --report prints the table of the stored runs and writes it to
-    RESULTS/tables as Markdown, LaTeX and JSON.
+    Every run is stored in RESULTS/runs as soon as it finishes and is never repeated, so the same
+    command resumes after an interruption. --report prints the table of the stored runs and writes
+    it to RESULTS/tables as Markdown, LaTeX and JSON.
     """
     check_files(json=json)
     columns, rows = datasets.split(","), None if methods is None else methods.split(",")
@@ -179,12 +180,20 @@ def reproduce(
         typer.echo(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
     else:
         typer.echo(f"{found.n_new:,} new runs; all runs are in {results / 'runs'}")
-    from graphgate.datasets.citation import split_caveat
-    from graphgate.io.files import write_json
-
     if json is not None:
+        from graphgate.io.files import write_json
+
         write_json(json, found.to_list())
     if table not in ("clustering", "links"):
-        for name in columns:
-            if found.grid.splits[name] == "seeded":
-                typer.echo(split_caveat(name, "seeded"), err=True)
+        _print_caveats({name: found.grid.splits[name] for name in columns})
+
+
+def _print_caveats(splits: dict[str, str]) -> None:
+    """Say on standard error which results are not on the public split."""
+    for name, split in splits.items():
+        if split == "seeded":
+            typer.echo(
+                f"{name}: a seeded split of the same sizes, not the public split; "
+                f"`graphgate data fetch {name}` downloads that",
+                err=True,
+            )

@@ -42,7 +42,9 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
     seen: dict[Path, Path] = {}
     for path in (*inputs, *outputs.values()):
         if path is not None and seen.setdefault(path.resolve(), path) is not path:
-            raise InputError(f"{path} is given twice; give every input and output its own file")
+            raise InputError(
+                f"{path} is given twice; use a different file for each input and output"
+            )
     for kind, path in outputs.items():
         if path is not None:
             check_output_path(path, endings[kind])
@@ -113,8 +115,8 @@ def check_memory(gate: GATE, prepared: Graph) -> None:
     except MemoryLimitError as error:
         raise InputError(
             f"training needs about {format_bytes(error.needed)} of memory, but "
-            f"{format_bytes(error.available)} is available; {fitting_dims(error.fitting_dims)}, "
-            "and `graphgate embed --force` runs it anyway"
+            f"{format_bytes(error.available)} is available; {fitting_dims(error.fitting_dims)}; "
+            "`graphgate embed --force` runs it anyway"
         ) from None
 
 

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from graphgate.io.reading_options import ReadingOptions
 
 EDGES = typer.Argument(
+    metavar="EDGES",
     help="Edge table (.csv, .tsv, .parquet) with source, target and optionally weight, or a graph "
-    "file (.graphml, .gml, .gexf, .net, .edgelist, .adjlist, .mtx, .npz)."
+    "file (.graphml, .gml, .gexf, .net, .edgelist, .adjlist, .mtx, .npz).",
 )
 EMBEDDING_OUT = typer.Option(
-    help="Embedding file: .parquet, .csv, .npz, .npy or .txt (word2vec text format)."
+    help="Write the embedding to this file: .parquet, .csv, .npz, .npy or .txt (word2vec text)."
 )
 
 Edges = Annotated[Path | None, EDGES]
@@ -32,8 +33,8 @@ Nodes = Annotated[
     Path | None,
     typer.Option(
         help="Node table with id, attributes of any kind and optionally label, or a feature matrix "
-        "(.npz, .npy, .mtx). Without one, structural features are used, which usually embed worse "
-        "than attributes."
+        "(.npz, .npy, .mtx). Without it, structural features are used, which usually give worse "
+        "embeddings than attributes."
     ),
 ]
 Dataset = Annotated[
@@ -42,14 +43,14 @@ Dataset = Annotated[
 Model = Annotated[
     Path | None, typer.Option(help="Saved model; without one, a model is trained first.")
 ]
-Dims = Annotated[str, typer.Option(help="Size of each layer, separated by commas.")]
+Dims = Annotated[str, typer.Option(help="Sizes of the layers, separated by commas.")]
 Activation = Annotated[str, typer.Option(help="Activation function of every layer.")]
 Dtype = Annotated[str, typer.Option(help="Floating-point precision: float32 or float64.")]
 Epochs = Annotated[int, typer.Option(help="Number of training epochs.")]
 Seed = Annotated[int, typer.Option(help="Random seed, an integer ≥ 0.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, help="Number of single-threaded processes; chosen automatically."),
+    typer.Option(min=1, help="Number of single-threaded processes; default: automatic."),
 ]
 Params = Annotated[
     list[str] | None,
@@ -74,7 +75,10 @@ class GraphOptions:
     """The fields of `ReadingOptions` as options; None where an option is not given."""
 
     directed: Annotated[
-        bool | None, _option("--directed", help="Edges are directed; a target attends to sources.")
+        bool | None,
+        _option(
+            "--directed", help="Edges are directed; a node attends to nodes with an edge to it."
+        ),
     ] = None
     source: Annotated[
         str | None, _option(help="Column with the source of an edge; default: source.")
@@ -117,7 +121,7 @@ class GraphOptions:
         options, kinds = self.reading(gate), None
         if gate is not None:
             if self.no_scale:
-                raise InputError("the model scales numbers as it was trained to; omit --no-scale")
+                raise InputError("the model scales numbers as in training; omit --no-scale")
             if self.directed and not gate.fitted_on_.directed:
                 raise InputError("the model was trained on undirected edges; omit --directed")
             if gate.encoder_ is not None:

@@ -31,7 +31,7 @@ def figures(
     """Draw the paper's figures: ablations, maps of nodes and edges, losses.
 
     The bar charts show stored runs; the maps show a saved model, or one that is trained first.
-    Also writes attention statistics within and between classes.
+    Attention statistics within and between classes are written as well.
     """
     from graphgate.tasks.edge_attention import class_attention, edge_attention
     from graphgate.visualization.gallery import check_formats
@@ -57,7 +57,8 @@ def figures(
     if found is not None:
         typer.echo(
             f"edges within a class receive {found['raw_ratio']:.3f} times the attention of other "
-            f"edges; {found['corrected_ratio']:.3f} times corrected for degree (at most e = 2.718)"
+            f"edges; {found['corrected_ratio']:.3f} times after correcting for degree (at most e ≈ "
+            "2.718)"
         )
 
 

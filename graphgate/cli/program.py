@@ -33,6 +33,7 @@ app = typer.Typer(
     name="graphgate",
     help="Node embeddings of attributed graphs by graph attention auto-encoders (GATE).",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # joins the lines of a paragraph
     add_completion=False,
     pretty_exceptions_enable=False,
     epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet",

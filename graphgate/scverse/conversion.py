@@ -53,7 +53,7 @@ def to_anndata(graph: Graph) -> Any:
 
     names = [str(node) for node in graph.ids.tolist()]
     if len(set(names)) != len(names):
-        raise InputError("two ids are the same as text, but an AnnData needs unique text names")
+        raise InputError("two node ids are equal as text, but an AnnData needs unique names")
     obs = pd.DataFrame(index=pd.Index(names, dtype=object))
     if graph.ids.dtype == np.int64:
         obs["id"] = graph.ids

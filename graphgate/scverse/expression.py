@@ -51,7 +51,7 @@ def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Fe
     what = "X" if layer is None else f"layers[{layer!r}]"
     x = adata.X if layer is None else adata.layers[layer]
     if x is None:
-        raise InputError("the AnnData has no X; give the name of a layer")
+        raise InputError("the AnnData has no X; pass the name of a layer")
     if not sp.issparse(x) and not isinstance(x, np.ndarray):
         raise InputError(f"{what} is a {type(x).__name__}; use a NumPy or SciPy sparse array")
     names = adata.var_names
@@ -70,7 +70,8 @@ def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Fe
         at = int(np.argmin(np.isfinite(entries.data)))
         cell, gene = adata.obs_names[entries.row[at]], names[entries.col[at]]
         raise InputError(
-            f"{what} holds {entries.data[at]} for gene {gene!r} in cell {cell!r}; fill or drop it"
+            f"{what} contains {entries.data[at]} for gene {gene!r} in cell {cell!r}; fill or drop "
+            "it"
         )
     if looks_like_counts(values):
         warnings.warn(

@@ -40,9 +40,9 @@ class TissueOptions:
     def __post_init__(self) -> None:
         for name in ("obsp", "batch_key", "layer"):
             if not isinstance(value := getattr(self, name), str | None):
-                raise InputError(f"{name} must be a name or None, got {value!r}")
+                raise InputError(f"{name} must be a string or None, got {value!r}")
         if self.radius is not None and self.n_neighbors is not None:
-            raise InputError("radius and n_neighbors exclude each other; give one of them")
+            raise InputError("radius and n_neighbors are mutually exclusive; pass one of them")
         if self.obsp is not None and not self.radius is self.n_neighbors is None:
             raise InputError(
                 "radius and n_neighbors apply to coordinates; leave them out to use "
@@ -85,7 +85,7 @@ def _samples(adata: Any, batch_key: str | None) -> np.ndarray:
     codes, _ = obs_column(adata, batch_key).factorize()
     if (codes < 0).any():
         cell = adata.obs_names[int(np.argmax(codes < 0))]
-        raise InputError(f"the cell {cell!r} has no value in obs[{batch_key!r}]; fill it")
+        raise InputError(f"the cell {cell!r} has no value in obs[{batch_key!r}]; fill it in")
     return np.asarray(codes, dtype=np.int64)
 
 
@@ -137,7 +137,7 @@ def _warn_of_overlap(adata: Any, places: np.ndarray) -> None:
             return
         what = f"cells that differ in obs[{overlapping[0]!r}] lie closer together than others"
     warnings.warn(
-        f"{what}; if these are several samples, name the column of obs that separates them as "
+        f"{what}; if these are several samples, pass the column of obs that separates them as "
         "batch_key",
         InputWarning,
         stacklevel=5,
@@ -190,8 +190,8 @@ def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, b
         raise InputError(f"obsp has no {key!r}; its keys are {keys_of(adata.obsp)}")
     if key.endswith("distances"):  # as scanpy and squidpy name them
         raise InputError(
-            f"obsp[{key!r}] holds distances, which would make far cells close neighbors; use "
-            "connectivities"
+            f"obsp[{key!r}] contains distances, which would make distant cells close neighbors; "
+            "use connectivities"
         )
     attended = sp.csr_array(adata.obsp[key])
     directed = bool((attended != attended.T).nnz)
@@ -200,8 +200,8 @@ def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, b
     if across.any():
         count = int(across.sum() if directed else across.sum() // 2)
         warnings.warn(
-            f"{count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] between different "
-            "samples ignored",
+            f"ignored {count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] between "
+            "different samples",
             InputWarning,
             stacklevel=4,
         )

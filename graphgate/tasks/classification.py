@@ -50,7 +50,7 @@ def classify(
     cv: int = 5,
     random_state: int | None = 0,
 ) -> Classification:
-    """Cross-validate a probe on the labelled nodes, and predict the labels of the others.
+    """Cross-validate a probe on the labeled nodes, and predict the labels of the others.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def classify(
     if not 2 <= cv <= sizes.min():
         raise InputError(
             f"cv={cv}, but it must be at least 2 and at most the size of the smallest class: "
-            f"{classes[int(np.argmin(sizes))]!r} has {sizes.min()} labelled node(s)"
+            f"{classes[int(np.argmin(sizes))]!r} has {sizes.min()} labeled node(s)"
         )
     model = make_probe(probe, random_state)
     scores = cross_validate(
@@ -114,7 +114,9 @@ def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple
     if isinstance(labels, Mapping):
         labels = [labels.get(node) for node in ids.tolist()]
         if all(label is None for label in labels):
-            raise InputError("labels has no id of the embedding; give labels of the same nodes")
+            raise InputError(
+                "labels contains no id of the embedding; pass labels of the same nodes"
+            )
     codes, classes = label_codes(own if labels is None else labels, len(ids))
     return (np.full(len(ids), -1) if codes is None else codes), classes
 
@@ -147,15 +149,15 @@ def probe_predictions(
     vectors : (N, D). codes : (N,), -1 where a node has no label. train : (N,) boolean mask.
     """
     if not train.any():
-        raise InputError("the split 'train' has no nodes; a probe needs labelled training nodes")
+        raise InputError("the split 'train' has no nodes; a probe needs labeled training nodes")
     if (codes[train] < 0).any():
         raise InputError("a node of the split 'train' has no label")
     if len(np.unique(codes[train])) < 2:
         raise InputError("the training nodes have a single class; a probe needs at least two")
     if vectors.shape[:1] != codes.shape or not np.isfinite(vectors).all():
         raise InputError(
-            f"the method returned vectors of shape {vectors.shape} for {len(codes):,} nodes, or "
-            "values that are not finite"
+            f"expected one finite vector for each of {len(codes):,} nodes, but the method returned "
+            f"shape {vectors.shape} or values that are not finite"
         )
     return make_probe(probe, random_state).fit(vectors[train], codes[train]).predict(vectors)
 
@@ -176,7 +178,7 @@ def read_labels(
     wanted = [str(node) for node in ids.tolist()]
     missing = [node for node in wanted if node not in labels]
     if len(missing) == len(wanted):
-        raise InputError(f"{path} has no id of the embedding; give the table of the same nodes")
+        raise InputError(f"{path} contains no id of the embedding; pass a table of the same nodes")
     if missing:
         warnings.warn(
             f"{path} lacks {len(missing):,} of {len(wanted):,} nodes of the embedding, such as "

@@ -58,7 +58,7 @@ def cluster(
     """
     codes, classes = encode_labels(embedding, labels)
     if n_clusters is None and not classes:
-        raise InputError("n_clusters is needed where no node has a label")
+        raise InputError("n_clusters is required where no node has a label")
     vectors = as_embedding(embedding).vectors
     wanted = len(classes) if n_clusters is None else n_clusters
     found = cluster_vectors(vectors, wanted, method=method, random_state=random_state)

@@ -75,7 +75,7 @@ def vectors_of(graph: Graph, embedding: Any) -> np.ndarray:
     if len(z) != graph.n_nodes:
         raise InputError(f"the embedding has {len(z):,} vectors for {graph.n_nodes:,} nodes")
     if isinstance(embedding, Embedding) and list(map(str, ids)) != list(map(str, graph.ids)):
-        raise InputError("the ids of the embedding are not those of the graph, in the same order")
+        raise InputError("the ids of the embedding must be those of the graph, in the same order")
     if not np.isfinite(z).all():
         raise InputError("the embedding has values that are not finite; train it again")
     return z

@@ -173,7 +173,7 @@ def _all_columns(
         if each.name not in given:
             yield replace(each, name=f"{each.name} (attribute)") if each.name in taken else each
     if repeated := taken & given.keys():
-        raise InputError(f"the column {min(repeated)!r} exists already; give it another name")
+        raise InputError(f"the column {min(repeated)!r} already exists; choose another name")
     if given:
         table = Attributes.from_columns(given)
         if len(table) != graph.n_nodes:
