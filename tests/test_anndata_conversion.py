@@ -15,7 +15,7 @@ from tests.tissues import layered_tissue
 
 @settings(max_examples=40)
 @given(graphs())
-def test_graphs_there_and_back(graph):
+def test_round_trip_through_anndata(graph):
     adata = to_anndata(graph)
     back = from_anndata(adata, obsp="connectivities")
     assert (graph.adjacency != back.adjacency).nnz == 0
@@ -27,7 +27,7 @@ def test_graphs_there_and_back(graph):
     assert adata.obs["id"].tolist() == graph.ids.tolist()
 
 
-def test_labels_splits_and_names_go_along(tmp_path):
+def test_labels_splits_and_names_are_kept(tmp_path):
     graph = Graph.from_edges(
         [[1.5, 0], [2, 3], [4, 5]],
         [("a", "b"), ("b", "c")],
@@ -49,7 +49,7 @@ def test_labels_splits_and_names_go_along(tmp_path):
     assert back.feature_names == graph.feature_names
 
 
-def test_graphs_that_an_anndata_cannot_hold(monkeypatch):
+def test_graphs_that_an_anndata_cannot_store(monkeypatch):
     tissue = layered_tissue(side=3, genes=2)
     with pytest.raises(InputError, match="two node ids are equal as text"):
         to_anndata(Graph(np.eye(2), ids=["1", 1]))

@@ -139,13 +139,13 @@ def transformed(gate, adata, **options):
     return adata.obsm["X_gate"]
 
 
-def test_the_tissue_of_the_fit_gives_its_embedding_again(tissue):
+def test_transforming_the_training_tissue_gives_its_embedding(tissue):
     gate = embed_anndata(tissue, radius=1.5, **QUICK)
     expected = tissue.obsm.pop("X_gate")
     assert np.allclose(transformed(gate, tissue), expected, atol=1e-6)
 
 
-def test_a_copy_leaves_the_original_alone(tissue):
+def test_a_copy_leaves_the_original_unchanged(tissue):
     gate = embed_anndata(tissue.copy(), **QUICK)
     before = list(tissue.obs), list(tissue.obsm), list(tissue.uns)
     copied = transform_anndata(gate, tissue, copy=True)

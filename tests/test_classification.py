@@ -26,7 +26,7 @@ def reference_probe() -> OneVsRestClassifier:
     return OneVsRestClassifier(LogisticRegression(solver="liblinear", C=1.0, random_state=3))
 
 
-def test_cross_validation_is_scikit_learn_s():
+def test_cross_validation_matches_scikit_learn():
     z, labels = some_classes()
     known = labels >= 0
     folds = StratifiedKFold(4, shuffle=True, random_state=3)

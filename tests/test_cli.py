@@ -79,7 +79,7 @@ def vectors(path: str) -> np.ndarray:
 # --- embed and transform -------------------------------------------------------------------------
 
 
-def test_embed_then_transform_gives_the_same_bytes(run, folder):
+def test_embed_then_transform_is_bit_identical(run, folder):
     code, out, err = run(*embed_options(), "--model", "m.safetensors")
     assert code == 0, err
     assert out == ("wrote 5 vectors of size 2 to out.parquet\nwrote the model to m.safetensors\n")
@@ -155,7 +155,7 @@ def test_every_option_reaches_the_method(run, monkeypatch):
     }
 
 
-def test_csv_and_parquet_hold_the_same_numbers(run):
+def test_csv_and_parquet_contain_the_same_numbers(run):
     run(*embed_options("out.csv"))
     run(*embed_options("out.parquet"))
     text = Path("out.csv").read_text().splitlines()
@@ -166,7 +166,7 @@ def test_csv_and_parquet_hold_the_same_numbers(run):
     assert np.array_equal(numbers.astype(np.float32), vectors("out.parquet"))
 
 
-def test_nodes_never_seen(run):
+def test_transform_embeds_unseen_nodes(run):
     run(*embed_options(), "--model", "m.safetensors")
     Path("new_nodes.csv").write_text("id,p,q,r\nu,2,2,0\nv,0,1,1\n")
     Path("new_edges.csv").write_text("source,target\nu,v\n")
@@ -296,7 +296,7 @@ def transform_options(model: str = "m.safetensors") -> list[str]:
     return ["transform", model, "edges.csv", "--nodes", "nodes.csv", "--out", "new.parquet"]
 
 
-def test_a_model_that_is_none(refused, model):
+def test_a_file_that_is_not_a_model(refused, model):
     Path("other.csv").write_text("id\n1\n")
     assert "other.csv is not a graphgate model file" in refused(*transform_options("other.csv"))
     assert "none.safetensors does not exist" in refused(*transform_options("none.safetensors"))
@@ -306,7 +306,7 @@ def test_a_model_that_is_none(refused, model):
     assert "is not a graphgate model file, or it is damaged" in refused(*transform_options())
 
 
-def test_a_checkpoint_is_no_model(refused, run):
+def test_a_checkpoint_is_not_a_model(refused, run):
     run(*embed_options(), "--checkpoint", "c.safetensors")
     assert "its header says 'checkpoint'" in refused(*transform_options("c.safetensors"))
 
@@ -399,7 +399,7 @@ def test_usage_errors(run, folder, arguments):
 # --- interrupted and resumed ---------------------------------------------------------------------
 
 
-def test_an_interrupt_outside_training_is_told(run, monkeypatch):
+def test_an_interrupt_outside_training_is_reported(run, monkeypatch):
     def interrupt(self, graph):
         raise KeyboardInterrupt
 
@@ -421,7 +421,7 @@ START = (
 )
 
 
-def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(run, folder):
+def test_ctrl_c_saves_what_was_learned_and_the_run_can_resume(run, folder):
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", START, *embed_options()),
@@ -485,7 +485,7 @@ def test_a_finished_checkpoint_makes_room_for_new_data(run):
     assert vectors("again.parquet").tobytes() == vectors("fresh.parquet").tobytes()
 
 
-def test_a_checkpoint_that_is_none(refused):
+def test_a_file_that_is_not_a_checkpoint(refused):
     Path("c.safetensors").write_bytes(b"something else")
     words = refused(*embed_options(), "--checkpoint", "c.safetensors")
     assert "is not a graphgate checkpoint file" in words
@@ -615,18 +615,18 @@ def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, 
 # --- figures and the page ------------------------------------------------------------------------
 
 
-def test_a_page_needs_a_place(refused):
+def test_a_page_needs_an_output(refused):
     assert "give --out page.html, or --serve" in refused("explore")
     assert "must end in .html" in refused("explore", "--out", "page.txt")
     given = ("explore", "--nodes", "nodes.csv", "--out", "p.html")
     assert "no edges are given; add EDGES" in refused(*given)
 
 
-def test_figures_of_half_a_graph(refused):
+def test_figures_of_nodes_without_edges(refused):
     assert "no edges are given; add EDGES" in refused("figures", "--nodes", "nodes.csv")
 
 
-def test_a_graph_of_one_s_own_as_figures_and_as_a_page(run):
+def test_figures_and_page_of_a_users_graph(run):
     code, _, err = run("figures", "edges.csv", "--nodes", "nodes.csv", "--out", "f")
     assert code == 0, err
     names = {path.name for path in Path("f").iterdir()}
@@ -700,7 +700,7 @@ def test_nothing_is_fetched_if_one_name_is_wrong(refused, monkeypatch):
     assert "there is no dataset 'ogbn'" in refused("data", "fetch", "cora", "ogbn")
 
 
-def test_fetch_tells_where_it_puts_the_files(run, monkeypatch, tmp_path):
+def test_fetch_reports_where_the_files_are(run, monkeypatch, tmp_path):
     asked = []
 
     def fetch(name, folder):
@@ -714,7 +714,7 @@ def test_fetch_tells_where_it_puts_the_files(run, monkeypatch, tmp_path):
     assert asked[1:] == [(name, None) for name in ("cora", "citeseer", "pubmed")]
 
 
-def test_a_data_folder_that_is_not_there(refused, monkeypatch):
+def test_a_missing_data_folder(refused, monkeypatch):
     monkeypatch.setenv("GRAPHGATE_DATA", "nowhere")
     assert "nowhere (from $GRAPHGATE_DATA) does not exist" in refused("data", "list")
 
@@ -722,7 +722,7 @@ def test_a_data_folder_that_is_not_there(refused, monkeypatch):
 # --- demo ----------------------------------------------------------------------------------------
 
 
-def test_the_demo_makes_all_it_promises(run, small_data, two_epochs):
+def test_the_demo_writes_everything_it_promises(run, small_data, two_epochs):
     code, out, err = run("demo", "--out", "made/here", "--runs", "1")
     assert code == 0, err
     names = sorted(os.listdir("made/here"))
@@ -746,7 +746,7 @@ def test_the_demo_makes_all_it_promises(run, small_data, two_epochs):
     assert "made/here/cora.html or made/here/citeseer.html in a browser" in out.splitlines()[-1]
 
 
-def test_a_demo_without_a_place(refused, small_data):
+def test_a_demo_folder_that_cannot_be_created(refused, small_data):
     Path("file").write_text("")
     assert "the folder file cannot be created" in refused("demo", "--out", "file")
 

@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def refused(run):
     """Runs a command that must fail: exit code 2, no file more or less, one line.
 
-    Before it there may be another, which tells of the graph that was read.
+    Before it there may be another, which describes the graph that was read.
     """
 
     def refused(*arguments) -> str:
@@ -132,10 +132,10 @@ def test_cluster_finds_the_classes(run, method, source):
     found = np.array(table["cluster"].to_pylist())
     assert sorted(set(found)) == [1, 2, 3]
     assert all(len(set(found[label == LABELS])) == 1 for label in range(3))
-    told = json.loads(Path("c.json").read_text())
-    assert told["scores"] == {"nmi": 100.0, "ari": 100.0, "accuracy": 100.0}
-    assert told["sizes"] == [10, 10, 10]
-    assert told["command"].startswith("graphgate cluster")
+    result = json.loads(Path("c.json").read_text())
+    assert result["scores"] == {"nmi": 100.0, "ari": 100.0, "accuracy": 100.0}
+    assert result["sizes"] == [10, 10, 10]
+    assert result["command"].startswith("graphgate cluster")
 
 
 def test_clusters_without_labels(run, refused):
@@ -207,7 +207,7 @@ def test_wrong_arguments_of_classify(refused, arguments, words):
 
 
 @pytest.mark.parametrize("dims", ["dims=[6, 3]", "dims=6,3"])
-def test_links_of_a_graph_of_one_s_own(run, dims):
+def test_links_of_a_users_graph(run, dims):
     code, out, err = run(
         *("links", "edges.csv", "--nodes", "nodes.csv", "--seed", "3", "--json", "l.json"),
         *("--set", "epochs=4", "--set", dims),
@@ -217,8 +217,8 @@ def test_links_of_a_graph_of_one_s_own(run, dims):
     split = split_links(graph, random_state=3)
     z = GATE((6, 3), epochs=4, random_state=3).fit(split.graph).embedding_
     test = link_quality(z, split.test_edges, split.test_non_edges)
-    told = json.loads(Path("l.json").read_text())
-    assert (told["auc"], told["ap"]) == (test["auc"], test["ap"])
+    found = json.loads(Path("l.json").read_text())
+    assert (found["auc"], found["ap"]) == (test["auc"], test["ap"])
     assert ["GATE", "edges", "test", f"{test['auc']:.1f}", f"{test['ap']:.1f}"] in cells(out)
     assert "validation" in out
 
@@ -260,9 +260,9 @@ def test_an_estimate(run, graph):
                    "2 attributes, 3 classes)\n")  # fmt: skip
     for words in ("graph", "training, in addition", "one epoch", "7 epochs"):
         assert words in out
-    told = json.loads(Path("e.json").read_text())
-    assert told["fits"] is True
-    assert told["seconds"] == pytest.approx(told["setup_seconds"] + 7 * told["epoch_seconds"])
+    found = json.loads(Path("e.json").read_text())
+    assert found["fits"] is True
+    assert found["seconds"] == pytest.approx(found["setup_seconds"] + 7 * found["epoch_seconds"])
 
 
 @pytest.mark.usefixtures("quick")
@@ -270,11 +270,11 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     monkeypatch.setattr("graphgate.estimators.estimate.available_bytes", lambda: 30 * 2**20)
     code, out, _ = run("estimate", *COUNTS, "--dims", "4096,4096", "--json", "e.json")
     assert code == 0
-    told = json.loads(Path("e.json").read_text())
-    dims = ",".join(map(str, told["fitting_dims"]))
+    found = json.loads(Path("e.json").read_text())
+    dims = ",".join(map(str, found["fitting_dims"]))
     assert f"the run does not fit into memory; --dims {dims} would fit" in out
-    assert not told["fits"]
-    assert told["seconds"] is None  # nothing of that size was tried
+    assert not found["fits"]
+    assert found["seconds"] is None  # nothing of that size was tried
     assert ["one", "epoch", "—"] in cells(out)
 
 
@@ -316,21 +316,21 @@ def test_embed_refuses_what_cannot_fit_unless_forced(run, monkeypatch):
 def test_no_command_trains_what_cannot_fit(refused, monkeypatch, command):
     monkeypatch.setattr(verdict, "available_bytes", lambda: 1000)
     name, *options = command
-    told = refused(name, "edges.csv", "--nodes", "nodes.csv", *options)
-    assert "training needs about" in told
+    message = refused(name, "edges.csv", "--nodes", "nodes.csv", *options)
+    assert "training needs about" in message
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [(["figures", "--formats", "bmp"], "unknown format 'bmp'")],
 )
-def test_wrong_pictures_are_refused_before_training(refused, monkeypatch, command, words):
+def test_wrong_figure_options_are_refused_before_training(refused, monkeypatch, command, words):
     monkeypatch.setattr(GATE, "fit", lambda *_: pytest.fail("trained in vain"))
     name, *options = command
     assert words in refused(name, "edges.csv", "--nodes", "nodes.csv", *options)
 
 
-def test_embed_writes_all_that_is_asked_for(run):
+def test_embed_writes_every_requested_output(run):
     places = ["--attention", "a.csv", "--reconstruction", "x.npz", "--page", "page.html"]
     code, out, err = run(*embed_options(), "--dims", "4,2", *places, "--model", "m.safetensors")
     assert code == 0, err
@@ -364,5 +364,5 @@ def test_embed_writes_all_that_is_asked_for(run):
         (["--attention", "o.csv", "--out", "o.csv"], "o.csv is given twice"),
     ],
 )
-def test_wrong_places_of_embed(refused, options, words):
+def test_wrong_output_paths_of_embed(refused, options, words):
     assert words in refused(*embed_options(), *options)

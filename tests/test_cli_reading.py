@@ -52,14 +52,14 @@ def vectors(path: str) -> np.ndarray:
 @pytest.mark.parametrize(
     ("edges", "nodes"), [("ties.csv.gz", "people.csv"), ("ties.parquet", "people.parquet")]
 )
-def test_from_tables_to_vectors_and_a_page_by_one_command(run, edges, nodes):
+def test_one_command_turns_tables_into_vectors_and_a_page(run, edges, nodes):
     code, out, err = run(
         *("embed", edges, "--nodes", nodes, *CHOSEN, *SETTINGS),
         *("--out", "z.parquet", "--page", "page.html"),
     )
     assert code == 0, err
     assert "note: " in err
-    assert "stranger" in err  # an edge to somebody whom the nodes lack is told of
+    assert "stranger" in err  # an edge to a node that the table lacks is reported
     assert "ignored: since" in err  # and so is a column that nobody asked for
     found = read_embedding("z.parquet")
     assert found.ids.tolist() == PEOPLE.who.tolist()
@@ -69,7 +69,7 @@ def test_from_tables_to_vectors_and_a_page_by_one_command(run, edges, nodes):
     assert "page.html" in out
 
 
-def test_a_table_with_a_column_that_is_no_category_is_refused(run):
+def test_a_table_with_a_column_that_is_not_a_category_is_refused(run):
     code, _, err = run("embed", "ties.csv.gz", "--nodes", "people.csv", *COLUMNS, "--out", "z.csv")
     assert code == 0, err  # twelve values are few
     PEOPLE.loc[PEOPLE.index.repeat(3)].assign(
@@ -82,7 +82,7 @@ def test_a_table_with_a_column_that_is_no_category_is_refused(run):
 
 
 @pytest.mark.parametrize("rule", ["add", "refuse"])
-def test_what_happens_to_unknown_nodes_is_told(run, rule):
+def test_what_happens_to_unknown_nodes_is_reported(run, rule):
     code, _, err = run(
         *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS),
         *("--unknown-nodes", rule, "--out", "z.parquet"),
@@ -93,7 +93,7 @@ def test_what_happens_to_unknown_nodes_is_told(run, rule):
         assert read_embedding("z.parquet").ids.tolist() == [*PEOPLE.who, "stranger"]
 
 
-def test_a_saved_model_gives_the_same_bytes_whatever_the_order_of_columns(run):
+def test_a_saved_model_is_bit_identical_whatever_the_order_of_columns(run):
     code, _, err = run(
         *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS),
         *("--out", "z.npy", "--model", "m.safetensors"),
@@ -175,9 +175,9 @@ def test_a_repeated_run_reads_its_files_as_it_did(run):
         *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS, "--run", "kept")
     )
     assert code == 0, err
-    told = json.loads(Path("kept/run.json").read_text("utf-8"))["reading"]
-    assert told["words"] == ["about"]
-    assert told["id"] == "who"
+    record = json.loads(Path("kept/run.json").read_text("utf-8"))["reading"]
+    assert record["words"] == ["about"]
+    assert record["id"] == "who"
     code, out, err = run("embed", "--repeat", "kept", "--out", "z.npy")
     assert code == 0, err
     assert "embedding: bit-identical to that of the run" in out
@@ -219,7 +219,7 @@ def test_a_reconstruction_of_other_nodes_is_named_by_the_features_of_the_model(r
     assert err.count("were not seen in fit") == 1  # once, however much is written
 
 
-def test_what_no_file_can_hold_is_refused_before_training(run, monkeypatch):
+def test_what_no_file_can_store_is_refused_before_training(run, monkeypatch):
     monkeypatch.setattr(GATE, "fit", lambda *_: pytest.fail("trained in vain"))
     PEOPLE.assign(who=[*PEOPLE.who[:-1], "p 11"], node_id=1.0).to_csv("spaced.csv", index=False)
     for out, words in [
@@ -233,7 +233,7 @@ def test_what_no_file_can_hold_is_refused_before_training(run, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
 @pytest.mark.parametrize("labels", [[True, False, None], [0.5, 1.5, None]])
-def test_labels_may_be_truth_values_and_numbers(run, labels, ending):
+def test_labels_may_be_booleans_and_numbers(run, labels, ending):
     PEOPLE.assign(team=pd.array(labels * 4)).to_parquet("people.parquet")
     code, _, err = run(
         *("embed", "ties.parquet", "--nodes", "people.parquet", *CHOSEN, *SETTINGS),
@@ -243,17 +243,17 @@ def test_labels_may_be_truth_values_and_numbers(run, labels, ending):
     spelled = [None if label is None else str(label).lower() for label in labels]
     expected = spelled if ending == "csv" else labels
     assert read_embedding(f"z.{ending}").labels == expected * 4
-    assert run("classify", f"z.{ending}", "--folds", "2", "--out", "told.csv")[0] == 0
+    assert run("classify", f"z.{ending}", "--folds", "2", "--out", "predicted.csv")[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "words"),
     [
         ("--directed", "trained on undirected edges; omit --directed"),
         ("--no-scale", "the model scales numbers as in training; omit --no-scale"),
     ],
 )
-def test_what_a_model_has_learned_is_not_said_otherwise(run, option, told):
+def test_options_that_contradict_the_model_are_refused(run, option, words):
     embed_ = ("embed", "ties.parquet", "--nodes", "people.parquet", *CHOSEN, *SETTINGS)
     run(*embed_, "--out", "z.npy", "--model", "m.safetensors")
     code, _, err = run(
@@ -261,4 +261,4 @@ def test_what_a_model_has_learned_is_not_said_otherwise(run, option, told):
         *("--out", "again.npy", option),
     )
     assert code == 2
-    assert told in err
+    assert words in err

@@ -42,7 +42,7 @@ def test_attention_within_and_between_classes_by_hand():
     assert found["bound"] == pytest.approx(math.e)
 
 
-def test_edges_with_an_unlabelled_end_are_ignored():
+def test_edges_with_an_unlabeled_end_are_ignored():
     found = class_attention(edge_attention(ATTENTION), np.array([0, 0, -1, 1]))
     assert found is None  # no edge between classes is left
 

@@ -96,7 +96,7 @@ def test_no_labels_at_all():
     assert axes.get_legend() is None
 
 
-def test_more_classes_than_colors_differ_in_their_marks():
+def test_more_classes_than_colors_differ_in_their_markers():
     n = len(COLORS) + 2
     points = np.arange(2.0 * n).reshape(n, 2)
     axes = draw_nodes(points, np.arange(n), range(n))
@@ -121,7 +121,7 @@ ATTENTION = sp.csr_array(
 )
 
 
-def test_edges_are_colored_by_shared_class_and_wide_by_attention():
+def test_edges_are_colored_by_shared_class_and_as_wide_as_their_attention():
     points = np.array([[0, 0], [1, 0], [0, 1], [1, 1.0]])
     axes = draw_edges(points, edge_attention(ATTENTION), np.array([0, 0, 1, 1]), ["a", "b"])
     (lines,) = axes.collections

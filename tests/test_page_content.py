@@ -104,7 +104,7 @@ def test_many_nodes_are_placed_among_a_sample(monkeypatch):
         ({"columns": {"cluster": [1] * 6}}, "already exists"),
     ],
 )
-def test_what_cannot_be_shown_is_one_sentence(change, message):
+def test_errors_are_one_sentence(change, message):
     graph = ring()
     given = {"embedding": np.eye(6), "attention": random_attention(graph)} | change
     with pytest.raises(InputError, match=message) as error:

@@ -51,7 +51,7 @@ class Reader(HTMLParser):
         return json.loads(self.blocks["about"])
 
 
-def test_the_page_holds_the_content():
+def test_the_page_contains_the_content():
     content = small_content()
     reader = Reader(make_page(content))
     about = reader.about()
