@@ -1,0 +1,196 @@
+"""LinearGATE, the linear graph auto-encoder, solved in closed form, as a scikit-learn estimator."""
+
+import warnings
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from graphgate.errors import InputError, InputWarning
+from graphgate.estimators import hyperparameters as arguments
+from graphgate.estimators.base import GraphEmbedder
+from graphgate.graph.edges import edge_pairs
+from graphgate.graph.graph import Graph
+from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
+from graphgate.linear.linear_model import LinearModel, NodeStates
+from graphgate.linear.link_proposals import propose_links
+from graphgate.linear.report import LinearReport, report_on
+
+
+class LinearGATE(GraphEmbedder):
+    """Linear graph auto-encoder, solved exactly in a few seconds.
+
+    Learns one vector per node, without labels, from features and edges, and embeds nodes that it
+    has not seen. The features of every node are reconstructed from its neighborhood alone; the
+    weights that do so best are the solution of a linear system, so nothing is trained. The vector
+    of a node joins its own features, its reconstruction, its neighborhood at two depths, and its
+    place in the graph. Everything that is chosen is chosen from the graph itself.
+
+    Parameters
+    ----------
+    n_components : D, the dimension of the embedding; smaller where there are fewer columns or
+        nodes to reduce.
+    structure : whether vectors contain the place of a node in this graph. It distinguishes nodes
+        with equal features, but new nodes have a place only if they are neighbors of nodes given
+        to `fit`; switch it off to embed other graphs.
+    scale : whether numbers among attributes are standardized; features are used as they are.
+    random_state : random seed of masks and projections, an int, a NumPy RandomState or None.
+    dtype : precision, "float32" or "float64".
+
+    Attributes
+    ----------
+    embedding_ : (N, D), the embedding of the graph given to `fit`.
+    report_ : `LinearReport`, what the graph tells about itself.
+    model_ : `LinearModel`, all that was learned.
+    decoder_ : `EdgeDecoder`; None where there are too few edges.
+    seed_ : the random seed that was used.
+    notes_ : anything else to save with the model, as plain JSON.
+    n_features_in_ : F.
+    encoder_ : the `AttributeEncoder` of the graph's attributes; None where features were given.
+    fitted_on_ : what kind of graph `fit` was given; others are refused.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)])
+    >>> LinearGATE(n_components=2, random_state=0).fit(graph).embedding_.shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 128,
+        *,
+        structure: bool = True,
+        scale: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        dtype: str = "float32",
+    ) -> None:
+        self.n_components = n_components
+        self.structure = structure
+        self.scale = scale
+        self.random_state = random_state
+        self.dtype = dtype
+
+    @torch.no_grad()
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+        """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`.
+
+        Without an adjacency there are no edges.
+        """
+        n_components = arguments.integer("n_components", self.n_components)
+        structure = arguments.boolean("structure", self.structure)
+        dtype, seed = arguments.dtype(self.dtype), arguments.seed(self.random_state)
+        graph = self._graph_to_fit(X, adjacency)
+        self.model_, states, z = LinearModel.fit(
+            graph,
+            n_components,
+            structure=structure,
+            generator=torch.Generator().manual_seed(seed),
+            dtype=dtype,
+        )
+        self.decoder_ = EdgeDecoder.fit(graph, self.model_, states.own, seed)
+        self.report_ = report_on(self.model_, self.decoder_)
+        self.embedding_, self.seed_ = z.numpy(), seed
+        self.notes_: dict[str, Any] = {}
+        self._graph: Graph | None = graph
+        return self
+
+    @torch.no_grad()
+    def transform(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
+        """The embedding of a graph, which may have nodes never seen in `fit`, (N, D).
+
+        Give the nodes to embed together with their neighborhood: what is more than two steps away
+        counts little. `nodes` (ids or a mask) selects rows, in that order.
+        """
+        graph = self._checked_graph(X, adjacency)
+        z = self.model_.embed(self._states(self._encoded(graph))).numpy()
+        if nodes is None:
+            return self._with_ids(z, X)
+        rows = graph.rows(nodes)
+        return self._with_ids(z[rows], X, rows)
+
+    @torch.no_grad()
+    def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """X̂, the features as their neighborhood and they themselves suggest them, (N, F), dense."""
+        graph = self._encoded(self._checked_graph(X, adjacency))
+        context = self._states(graph).context
+        return self.model_.coordinates.inverse_transform(
+            context @ self.model_.reconstruction.weights, graph.x
+        )
+
+    @torch.no_grad()
+    def score_edges(self, pairs: Any, graph: Graph | None = None) -> np.ndarray:
+        """The probability of an edge between two nodes, for (M, 2) pairs of node ids, (M,).
+
+        It is calibrated on hidden edges against as many random pairs, so 0.5 means as likely an
+        edge as not where half of the pairs are edges. Direction makes no difference.
+
+        graph : the graph that the nodes are in; the default is the one given to `fit`.
+        """
+        decoder, graph = self._decoder(), self._known_graph(graph)
+        rows = edge_pairs(pairs, graph.ids)
+        return decoder.probabilities(self._states(graph), rows)
+
+    @torch.no_grad()
+    def predict_links(self, graph: Graph | None = None, n: int = 100) -> tuple[np.ndarray, Any]:
+        """The likeliest edges that a graph does not have.
+
+        Not all pairs of nodes are compared: each node only with those that are near it, and with
+        the nodes of highest degree.
+
+        Parameters
+        ----------
+        graph : the default is the graph given to `fit`.
+        n : number of edges to propose.
+
+        Returns (M, 2) pairs of node ids, likeliest first, and (M,) their probabilities, as in
+        `score_edges`. M is less than `n` only if there are fewer pairs without an edge.
+        """
+        n = arguments.integer("n", n)
+        decoder, graph = self._decoder(), self._known_graph(graph)
+        similarity = decoder.similarity(self._states(graph))
+        rows, scores = propose_links(decoder, similarity, graph.adjacency, n, self.seed_)
+        return graph.ids[rows], scores
+
+    def _decoder(self) -> EdgeDecoder:
+        check_is_fitted(self)
+        if self.decoder_ is None:
+            raise InputError(
+                "the graph given to fit had too few edges, or too few pairs without one, to learn "
+                f"how likely an edge is; at least {10 * FEWEST} edges are needed",
+                about="edges",
+            )
+        return self.decoder_
+
+    def _known_graph(self, graph: Graph | None) -> Graph:
+        if graph is not None:
+            return self._encoded(self._checked_graph(graph))
+        if self._graph is None:
+            raise InputError("a loaded model holds no graph; pass the graph that the nodes are in")
+        return self._graph
+
+    def _states(self, graph: Graph) -> NodeStates:
+        states = self.model_.states(graph)
+        if states.factors is not None:
+            placeless = (states.factors == 0).all(dim=1).numpy() & (np.diff(graph.attended.indptr) > 0)
+            if placeless.any():
+                warnings.warn(
+                    f"{placeless.sum():,} of {graph.n_nodes:,} nodes have no neighbor that the "
+                    "model knows, so their vectors do not contain their place in the graph; "
+                    "use structure=False to embed other graphs",
+                    InputWarning,
+                    stacklevel=3,
+                )
+        return states
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.model_.projection.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = [str(self.dtype)]
+        return tags

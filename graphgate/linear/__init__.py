@@ -1,0 +1,11 @@
+"""The linear auto-encoder, solved instead of trained.
+
+With σ = identity the auto-encoder is linear in the features, so its best weights need no gradient
+descent. Every constant here was chosen without labels, or on validation figures of development
+graphs (see docs/linear.md), and is the same for all graphs.
+
+The modules in import order:
+
+    decomposition, coordinates, propagation, reconstruction, structure, linear_model, edge_decoder,
+    link_proposals, report
+"""

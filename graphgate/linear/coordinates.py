@@ -1,0 +1,137 @@
+"""The coordinates of nodes: their features in few columns, in which everything is computed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphgate.graph.validation import Features
+from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.nn.features import FeatureMatrix
+
+RANK = 512
+_ROUNDING = 1e-6  # relative length below which a vector is due to rounding
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A linear map from features to r centered coordinates.
+
+    Counts and binary features are weighted by the logarithm of their inverse document frequency,
+    and every row is scaled to length 1, as is usual for text; other features are used as they are,
+    up to one factor. More than 512 features are projected onto their leading singular vectors.
+
+    weights : (F,) factor of each feature.
+    unit_rows : whether rows are scaled to length 1 after that.
+    components : (F, r) orthonormal columns; None where features are used one by one.
+    center : (r,) mean of the coordinates of the nodes given to `fit`.
+    shortest : length below which a row of coordinates is due to rounding.
+    """
+
+    weights: np.ndarray
+    unit_rows: bool
+    components: Tensor | None
+    center: Tensor
+    shortest: float
+
+    @classmethod
+    def fit(
+        cls, x: Features, generator: torch.Generator, dtype: torch.dtype
+    ) -> tuple["Coordinates", Tensor]:
+        """The coordinates learned from (N, F) features, and those of the same nodes."""
+        counts = _are_counts(x)
+        weights = _inverse_document_frequency(x) if counts else _common_scale(x)
+        matrix = FeatureMatrix(_weighted(x, weights, counts), device=_CPU, dtype=dtype)
+        components = None
+        if matrix.shape[1] > RANK:
+            components = right_singular_vectors(
+                matrix.times_by_blocks,
+                lambda m: matrix.multiply_transposed(m, m.new_empty(matrix.shape[1], m.shape[1])),
+                matrix.shape,
+                RANK,
+                generator,
+                dtype,
+            )
+        z = _projected(matrix, components)
+        center = z.mean(dim=0)
+        shortest = _ROUNDING * float(z.square().sum(dim=1).mean().sqrt())
+        return cls(weights, counts, components, center, shortest), z - center
+
+    def transform(self, x: Features) -> Tensor:
+        """(N, r), the coordinates of (N, F) features."""
+        matrix = FeatureMatrix(
+            _weighted(x, self.weights, self.unit_rows), device=_CPU, dtype=self.center.dtype
+        )
+        return _projected(matrix, self.components) - self.center
+
+    def inverse_transform(self, z: Tensor, x: Features) -> np.ndarray:
+        """(N, F) dense features with these coordinates; `x` gives the lengths of the rows."""
+        found = z + self.center
+        if self.components is not None:
+            found = found @ self.components.T
+        # A feature without weight does not occur; it is reconstructed as zero.
+        back = np.divide(1, self.weights, where=self.weights > 0, out=np.zeros_like(self.weights))
+        features = found.numpy() * back.astype(found.numpy().dtype)
+        if not self.unit_rows:
+            return features
+        lengths = _row_lengths(x * self.weights if isinstance(x, np.ndarray) else x @ sp.diags_array(self.weights))
+        return features * lengths[:, None].astype(features.dtype)
+
+
+_CPU = torch.device("cpu")
+
+
+def _projected(matrix: FeatureMatrix, components: Tensor | None) -> Tensor:
+    return matrix.to_dense() if components is None else matrix.times_by_blocks(components)
+
+
+def _values(x: Features) -> np.ndarray:
+    return x if isinstance(x, np.ndarray) else x.data
+
+
+def _are_counts(x: Features) -> bool:
+    """Whether all features are nonnegative integers, and most of them zero: words, tags, links."""
+    values = _values(x)
+    n_values = np.count_nonzero(values)
+    return bool(
+        0 < 2 * n_values <= x.shape[0] * x.shape[1]
+        and values.min() >= 0
+        and np.array_equal(values, np.rint(values))
+    )
+
+
+def _inverse_document_frequency(x: Features) -> np.ndarray:
+    n, f = x.shape
+    occurs = (x != 0).sum(axis=0) if isinstance(x, np.ndarray) else _column_counts(x, f)
+    return np.log((1 + n) / (1 + np.asarray(occurs))) + 1
+
+
+def _column_counts(x: Any, f: int) -> np.ndarray:
+    return np.bincount(x.indices[x.data != 0], minlength=f)
+
+
+def _common_scale(x: Features) -> np.ndarray:
+    """(F,) one factor for all features, so that squares neither overflow nor vanish."""
+    largest = float(np.abs(_values(x)).max(initial=0))
+    return np.full(x.shape[1], 1 / largest if largest > 0 else 1.0)
+
+
+def _weighted(x: Features, weights: np.ndarray, unit_rows: bool) -> Features:
+    """Features times their weights, in double precision until they are of moderate size."""
+    if isinstance(x, np.ndarray):
+        found: Any = x * weights
+        return found / np.maximum(_row_lengths(found), 1e-300)[:, None] if unit_rows else found
+    values = x.data * weights[x.indices]
+    found = sp.csr_array((values, x.indices, x.indptr), x.shape)
+    if unit_rows:
+        found.data /= np.repeat(np.maximum(_row_lengths(found), 1e-300), np.diff(found.indptr))
+    return found
+
+
+def _row_lengths(x: Any) -> np.ndarray:
+    if isinstance(x, np.ndarray):
+        return np.sqrt(np.einsum("ij,ij->i", x, x))
+    return np.sqrt(x.multiply(x).sum(axis=1))

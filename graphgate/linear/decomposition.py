@@ -1,0 +1,46 @@
+"""Truncated singular value decomposition by randomized subspace iteration.
+
+Halko, Martinsson & Tropp (2011), as in scikit-learn's `randomized_svd`, on any matrix that can be
+multiplied from both sides, with torch's products on all threads.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Product = Callable[[Tensor], Tensor]
+
+_EXTRA = 16  # columns beyond the rank
+_PASSES = 2  # power iterations
+
+
+def right_singular_vectors(
+    times: Product,
+    times_transposed: Product,
+    shape: tuple[int, int],
+    rank: int,
+    generator: torch.Generator,
+    dtype: torch.dtype,
+) -> Tensor:
+    """(m, k) the leading right singular vectors of an n×m matrix, k = min(rank, n, m).
+
+    times, times_transposed : the products of the matrix and its transpose with dense columns.
+
+    Signs are fixed: the entry of largest magnitude of every vector is positive.
+    """
+    n, m = shape
+    k = min(rank, n, m)
+    found = torch.randn(m, min(k + _EXTRA, n, m), generator=generator, dtype=dtype)
+    for _ in range(_PASSES):
+        found = torch.linalg.qr(times(found)).Q
+        found = torch.linalg.qr(times_transposed(found)).Q
+    basis = torch.linalg.qr(times(found)).Q
+    vectors = torch.linalg.svd(times_transposed(basis), full_matrices=False).U[:, :k]
+    return with_fixed_signs(vectors)
+
+
+def with_fixed_signs(vectors: Tensor) -> Tensor:
+    """The columns, each multiplied by the sign of its entry of largest magnitude."""
+    largest = vectors.gather(0, vectors.abs().argmax(dim=0, keepdim=True))
+    return vectors * torch.where(largest < 0, -1.0, 1.0).to(vectors.dtype)

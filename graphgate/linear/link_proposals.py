@@ -1,0 +1,98 @@
+"""The most likely edges that a graph does not have, without scoring all pairs of nodes.
+
+Nodes are grouped by k-means on a projection of their vectors into about √N groups. A node is
+compared with the members of its own group and of the nearest ones, and with the √N nodes of
+highest degree, which are likely neighbors of any node.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from scipy.special import expit
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.metrics import euclidean_distances
+from torch import Tensor
+
+from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.linear.edge_decoder import EdgeDecoder, PairSimilarity
+
+_COLUMNS = 64  # of the projection
+_NEAREST = 4  # groups that a node is compared with, its own included
+_ALL_PAIRS = 2000  # nodes up to which all pairs are compared
+_ROWS = 1024  # compared together
+
+
+def propose_links(
+    decoder: EdgeDecoder, similarity: PairSimilarity, known: sp.csr_array, n: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The likeliest pairs without an edge: (M, 2) rows, likeliest first, and (M,) probabilities.
+
+    known : (N, N), the edges that exist, whichever way.
+    n : the number of pairs wanted; M is smaller where there are not as many.
+    """
+    keys, queries = _joined(decoder, similarity)
+    degrees = similarity.log_degrees
+    known = (known + known.T).tocsr()
+    pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
+    for rows, others in _candidates(keys, degrees, seed):
+        found = (queries[rows] @ keys[others].T).numpy().astype(np.float64)
+        found += decoder.weights[-2] * np.add.outer(degrees[rows], degrees[others])
+        edges = known[rows][:, others].tocoo()
+        found[edges.row, edges.col] = -np.inf
+        found[rows[:, None] == others] = -np.inf
+        best = _largest(found.ravel(), 2 * n)  # a pair may be there both ways
+        best = best[np.isfinite(found.ravel()[best])]
+        new = np.stack([rows[best // len(others)], others[best % len(others)]], axis=1)
+        pairs = np.concatenate([pairs, np.sort(new, axis=1)])
+        scores = np.concatenate([scores, found.ravel()[best]])
+        _, distinct = np.unique(pairs @ [len(degrees), 1], return_index=True)
+        kept = distinct[_largest(scores[distinct], n)]
+        pairs, scores = pairs[kept], scores[kept]
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))
+    return pairs[order], expit(scores[order] + decoder.bias)
+
+
+def _joined(decoder: EdgeDecoder, similarity: PairSimilarity) -> tuple[Tensor, Tensor]:
+    """Keys and queries, (N, ·) each, whose inner products are all terms but the sum of degrees."""
+    terms = zip(similarity.blocks, decoder.weights, strict=False)
+    used = [(block, float(weight)) for block, weight in terms if block is not None]
+    degrees = torch.from_numpy(similarity.log_degrees)[:, None]
+    keys = torch.cat([block for block, _ in used] + [degrees], dim=1)
+    scaled = [weight * block for block, weight in used]
+    return keys, torch.cat([*scaled, float(decoder.weights[-1]) * degrees], dim=1)
+
+
+def _candidates(
+    keys: Tensor, degrees: np.ndarray, seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Groups of rows, each with the rows that it is compared with."""
+    n = len(keys)
+    everyone = np.arange(n)
+    if n <= _ALL_PAIRS:
+        yield everyone, everyone
+        return
+    n_groups = math.isqrt(n)
+    generator = torch.Generator().manual_seed(seed)
+    basis = right_singular_vectors(
+        lambda m: keys @ m, lambda m: keys.T @ m, tuple(keys.shape), _COLUMNS, generator, keys.dtype
+    )
+    projected = (keys @ basis).numpy()
+    means = MiniBatchKMeans(n_groups, batch_size=4096, n_init=1, random_state=seed).fit(projected)
+    hubs = np.argsort(-degrees, kind="stable")[:n_groups]
+    distances = euclidean_distances(means.cluster_centers_)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
+    members = [np.flatnonzero(means.labels_ == group) for group in range(n_groups)]
+    for group, rows in enumerate(members):
+        others = np.unique(np.concatenate([hubs, *(members[near] for near in nearest[group])]))
+        for start in range(0, len(rows), _ROWS):
+            yield rows[start : start + _ROWS], others
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Positions of the largest values, in no particular order."""
+    if count >= len(values):
+        return np.arange(len(values))
+    return np.argpartition(-values, count - 1)[:count]

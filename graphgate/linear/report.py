@@ -1,0 +1,62 @@
+"""What a fitted linear auto-encoder knows about itself, without labels."""
+
+from dataclasses import dataclass
+
+from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
+from graphgate.linear.linear_model import LinearModel
+
+LITTLE = 0.001  # R² below which edges say next to nothing about features
+
+
+@dataclass(frozen=True)
+class LinearReport:
+    """What the graph tells about itself.
+
+    n_coordinates : r, the number of columns in which features were represented.
+    r2 : the fraction of hidden features that the neighborhood of a node predicts.
+    strength : the strength of the ridge penalty that was chosen.
+    edge_auc : how well hidden edges are told from other pairs of nodes; None where there were too
+        few edges to hide.
+    edge_weights : the weight of each term of the structure decoder.
+    structure_rank : number of structure factors, 0 where they are not used.
+    """
+
+    n_coordinates: int
+    r2: float
+    strength: float
+    edge_auc: float | None
+    edge_weights: dict[str, float]
+    structure_rank: int
+
+    @property
+    def edges_add_little(self) -> bool:
+        return self.r2 < LITTLE
+
+    def sentences(self) -> list[str]:
+        """The report in words."""
+        found = [
+            f"The neighborhood of a node predicts {max(0.0, 100 * self.r2):.1f} % of its hidden "
+            f"features (R², ridge strength {self.strength:.3g})."
+        ]
+        if self.edge_auc is None:
+            found.append("There are too few edges to hide some and see how well they are found.")
+        else:
+            found.append(f"Hidden edges are found with an AUC of {100 * self.edge_auc:.1f} %.")
+        if self.edges_add_little:
+            found.append(
+                "The edges say next to nothing about the features: vectors of the features alone "
+                "may serve you as well or better, so compare both on your task."
+            )
+        return found
+
+
+def report_on(model: LinearModel, decoder: EdgeDecoder | None) -> LinearReport:
+    weights = {} if decoder is None else dict(zip(TERMS, decoder.weights.tolist(), strict=True))
+    return LinearReport(
+        len(model.coordinates.center),
+        model.reconstruction.r2,
+        model.reconstruction.strength,
+        None if decoder is None else decoder.auc,
+        weights,
+        0 if model.structure is None else int(model.structure.vectors.shape[1]),
+    )

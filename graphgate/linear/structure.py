@@ -1,0 +1,75 @@
+"""Structure factors: where a node is in the graph, whatever its features.
+
+They are the rows of L V, where L = D^-½ A D^-½ and V holds its leading right singular vectors. Row i
+depends on the rows of V of the neighbors of i only, so a new node has factors as soon as one of
+its neighbors was there when the estimator was fitted.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphgate.graph.graph import Graph
+from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.linear.propagation import csr_matrix, symmetrically_normalized
+
+RANK = 128
+
+
+@dataclass(frozen=True)
+class StructureFactors:
+    """The leading singular vectors of a graph, by the ids of its nodes.
+
+    ids : (N,) int64, or objects that are text or integers.
+    vectors : (N, k) V.
+    """
+
+    ids: np.ndarray
+    vectors: Tensor
+
+    @classmethod
+    def fit(cls, graph: Graph, generator: torch.Generator, dtype: torch.dtype) -> Self:
+        matrix = _normalized(graph)
+        operator = csr_matrix(matrix, dtype)
+        transposed = csr_matrix(matrix.T.tocsr(), dtype) if graph.directed else operator
+        n = graph.n_nodes
+        vectors = right_singular_vectors(
+            lambda m: operator @ m, lambda m: transposed @ m, (n, n), RANK, generator, dtype
+        )
+        return cls(plain_ids(graph.ids), vectors)
+
+    def of(self, graph: Graph) -> Tensor:
+        """(N, k), the factors of the nodes of any graph; zero without a known neighbor."""
+        rows = find_rows(self.ids, plain_ids(graph.ids))
+        vectors = self.vectors.new_zeros(graph.n_nodes, self.vectors.shape[1])
+        known = torch.from_numpy(rows >= 0)
+        vectors[known] = self.vectors[torch.from_numpy(rows[rows >= 0])]
+        return csr_matrix(_normalized(graph), vectors.dtype) @ vectors
+
+
+def _normalized(graph: Graph) -> sp.csr_array:
+    return symmetrically_normalized(graph.attended.astype(np.float64))
+
+
+def plain_ids(ids: np.ndarray) -> np.ndarray:
+    """Ids as they can be stored: text and integers; anything else as text, by `str`."""
+    if ids.dtype == np.int64:
+        return ids
+    found = np.empty(len(ids), dtype=object)
+    found[:] = [node if isinstance(node, (str, int)) else str(node) for node in ids.tolist()]
+    return found
+
+
+def find_rows(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The position of each wanted id among `ids`, -1 where it is not one of them."""
+    if ids.dtype == wanted.dtype == np.int64:
+        order = np.argsort(ids, kind="stable")
+        rows = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
+        return np.where(ids[rows] == wanted, rows, -1)
+    places = {node: at for at, node in enumerate(ids.tolist())}
+    found = (places.get(node, -1) for node in wanted.tolist())
+    return np.fromiter(found, dtype=np.int64, count=len(wanted))
