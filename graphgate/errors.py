@@ -1,7 +1,5 @@
 """Exceptions and warnings; each message is one sentence: what was seen, where, how to fix it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

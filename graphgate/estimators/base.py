@@ -6,10 +6,8 @@ applies it. A graph with only edges gets structural attributes, computed from th
 not fit what the estimator was fitted on is refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -40,7 +38,7 @@ class GraphKind:
     has_edges: bool
 
     @classmethod
-    def of(cls, graph: Graph) -> GraphKind:
+    def of(cls, graph: Graph) -> Self:
         content: Content = "edges" if graph.attributes is None else "attributes"
         content = content if graph.x is None else "features"
         return cls(content, graph.directed, graph.weighted, graph.n_edges > 0)

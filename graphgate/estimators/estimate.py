@@ -1,7 +1,5 @@
 """What a run will take, before it starts, and whether it fits into this machine's memory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Checks of hyperparameters: numbers, sizes, seeds, devices, precisions; and their JSON form."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Mapping

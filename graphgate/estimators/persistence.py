@@ -1,7 +1,5 @@
 """Model files: the weights of a `GATEModel` and what is needed to use them again."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args

@@ -4,8 +4,6 @@ The text of the paper and the reference implementation differ; the latter most l
 published tables.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

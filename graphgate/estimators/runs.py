@@ -7,8 +7,6 @@ history.json          the losses of every epoch, and why training stopped
 run.json              settings, seed, versions, command, inputs with their SHA-256, metrics
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

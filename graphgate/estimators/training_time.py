@@ -5,8 +5,6 @@ proportional to the number of nodes once the rows that a node attends to are no 
 caches, so a smaller graph that exceeds the caches is enough.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Nodes as users give them, turned into checked arrays; each error is one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -26,13 +24,9 @@ def errors_about(subject: Subject) -> Iterator[None]:
 
 def listed(values: Any, what: str) -> list[Any]:
     """A list of plain Python values, NumPy scalars converted."""
-    if isinstance(values, (str, bytes)) and what != "node ids":
-        raise InputError(f"{what} must be a list, got {values!r}")
-    try:
-        items = values.tolist() if hasattr(values, "tolist") else list(values)
-    except TypeError:
-        raise InputError(f"{what} must be a list, got {values!r}") from None
-    if not isinstance(items, list):  # an array without dimensions
+    items = values.tolist() if hasattr(values, "tolist") else values
+    text = isinstance(items, (str, bytes)) and what != "node ids"
+    if text or not isinstance(items, Iterable):
         raise InputError(f"{what} must be a list, got {values!r}")
     return [plain(item) for item in items]
 
@@ -204,14 +198,12 @@ def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]
             f"{len(values):,} labels for {n:,} nodes; give one per node (None if unknown)"
         )
     try:
-        missing = [value is None or bool(value != value) for value in values]
-        known = list({value for value, gone in zip(values, missing, strict=True) if not gone})
+        known = list({value for value in values if value is not None and bool(value == value)})
     except (TypeError, ValueError) as error:
         raise InputError(f"a label is neither a plain value nor None: {error}") from None
     classes = tuple(known[at] for at in sorted_values(known))
     code = {value: position for position, value in enumerate(classes)}
-    codes = [-1 if gone else code[value] for value, gone in zip(values, missing, strict=True)]
-    return np.array(codes, dtype=np.int64), classes
+    return np.array([code.get(value, -1) for value in values], dtype=np.int64), classes
 
 
 def sorted_values(values: Sequence[Any]) -> list[int]:

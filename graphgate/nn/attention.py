@@ -3,8 +3,6 @@
 Row convention throughout: node i is row i, so the paper's W h is `h @ weight` here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, get_args
 

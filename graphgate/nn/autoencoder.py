@@ -3,8 +3,6 @@
 Parameters and equations only; no state is kept between calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise

@@ -11,8 +11,6 @@ so neither the hidden N×d(k) matrices nor the N×F reconstruction are computed,
 With tied weights B̂ = Bᵀ.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Shapes: N nodes, F features, D columns.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

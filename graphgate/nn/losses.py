@@ -1,7 +1,5 @@
 """The two losses of the paper, equations 7 and 8, and their weighted sum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -7,8 +7,6 @@ one of the three, so no E×D array is ever gathered.
 Shapes: N nodes, E attended pairs (self-loops included), F features, D columns.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attributes -> features: rules learned from some nodes, then applied to any."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -12,13 +10,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import InputError, InputWarning, listing
-from graphgate.graph.attributes import Attributes, Column, Kind
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate
 from graphgate.io.schema import check_fields
 from graphgate.preprocessing.column_rules import RULES, Rule
 
-MOST_CATEGORIES = 1000
-ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length
 SPARSE_BELOW = 0.2  # fraction of values that are not zero
 _ROWS, _WIDTH = 2048, 512  # of a block on its way into a dense array: 4 MiB
 _ENTRIES = 1 << 20  # of a block on its way into a sparse array
@@ -55,10 +52,10 @@ class AttributeEncoder(BaseEstimator):
         """Learn a rule per column."""
         if len(attributes) == 0:
             raise InputError("attributes have 0 rows; give at least one row to learn from")
-        columns = [(name, attributes.column(name)) for name in attributes.names]
-        for name, column in columns:
-            _check_categories(name, column)
-        return self._set(tuple(RULES[c.kind].learn(name, c, self.scale) for name, c in columns))
+        columns = {name: attributes.column(name) for name in attributes.names}
+        return self._set(
+            tuple(RULES[c.kind].learn(name, c, self.scale) for name, c in columns.items())
+        )
 
     def _set(self, rules: tuple[Rule, ...]) -> Self:
         names = [name for rule in rules for name in rule.feature_names]
@@ -71,13 +68,13 @@ class AttributeEncoder(BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """(F,) names of the features."""
-        check_is_fitted(self, "rules_")
+        check_is_fitted(self)
         return np.array(self._names, dtype=object)
 
     @property
     def kinds(self) -> dict[str, Kind]:
         """Kind of each column, by name."""
-        check_is_fitted(self, "rules_")
+        check_is_fitted(self)
         return {rule.name: rule.kind for rule in self.rules_}
 
     @errors_about("nodes")
@@ -99,11 +96,11 @@ class AttributeEncoder(BaseEstimator):
 
     def to_dict(self) -> dict[str, Any]:
         """The fitted encoder as plain JSON."""
-        check_is_fitted(self, "rules_")
+        check_is_fitted(self)
         return {"scale": self.scale, "columns": [rule.to_dict() for rule in self.rules_]}
 
     @classmethod
-    def from_dict(cls, content: Any, what: str = "this is no encoder") -> AttributeEncoder:
+    def from_dict(cls, content: Any, what: str = "this is no encoder") -> Self:
         """The encoder that `to_dict` described; an `InputError` about anything else starts with
         `what`."""
         check_fields(content, {"scale": bool, "columns": list}, what, "encoder")
@@ -125,17 +122,6 @@ def _warn(sentence: str) -> None:
     warnings.warn(sentence, InputWarning, stacklevel=3)
 
 
-def _check_categories(name: str, column: Column) -> None:
-    if column.kind != "category":
-        return
-    n, values = len(column), len(np.unique(column.values[column.values >= 0]))
-    if values > MOST_CATEGORIES or (values > ALWAYS_CATEGORIES and values > n / 2):
-        raise InputError(
-            f"the column {name!r} has {values:,} distinct values in {n:,} rows, too many for "
-            "categories; drop it, or give it as words"
-        )
-
-
 def _matched(rule: Rule, attributes: Attributes) -> Column:
     """The column that a rule applies to."""
     if rule.name not in attributes:
@@ -144,20 +130,16 @@ def _matched(rule: Rule, attributes: Attributes) -> Column:
             f"fitted with; there are {listing(attributes.names)}"
         )
     column = attributes.column(rule.name)
-    if column.kind != rule.kind:
-        if not column.missing.all():
-            raise InputError(
-                f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
-                "give it as the same kind"
-            )
-        # Where every value is missing, the kind was a guess.
-        n = len(column)
-        if rule.kind == "words":
-            return Column("words", sp.csr_array((n, 0), dtype=np.float32))
-        if rule.kind == "category":
-            return Column("category", np.full(n, -1, dtype=np.int32))
-        return Column("boolean", np.full(n, np.nan, dtype=np.float32))
-    return column
+    if column.kind == rule.kind:
+        return column
+    if not column.missing.all():
+        raise InputError(
+            f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
+            "give it as the same kind"
+        )
+    # Where every value is missing, the kind was a guess.
+    blank = {rule.name: [None] * len(column)}
+    return Attributes.from_columns(blank, kinds={rule.name: rule.kind}).column(rule.name)
 
 
 # --- features, block by block --------------------------------------------------------------------

@@ -11,20 +11,21 @@ category : one feature `name=value` per value seen in fit, in sorted order; a mi
 words : one feature `name=word` per word seen in fit, its count; other words are ignored.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError, listing
-from graphgate.graph.attributes import Column, Kind
+from graphgate.graph.column_kinds import Column, Kind
 from graphgate.io.schema import Schema, check_fields
+
+MOST_CATEGORIES = 1000
+ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length
 
 Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, features, values
 
@@ -39,7 +40,7 @@ class Rule(ABC):
 
     @classmethod
     @abstractmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> Rule: ...
+    def learn(cls, name: str, column: Column, scale: bool) -> Self: ...
 
     @property
     @abstractmethod
@@ -77,7 +78,7 @@ class Rule(ABC):
         return {"kind": self.kind} | body | lists
 
     @classmethod
-    def from_dict(cls, body: dict[str, Any], what: str) -> Rule:
+    def from_dict(cls, body: dict[str, Any], what: str) -> Self:
         check_fields(body, {"kind": str, "name": str} | dict(cls.schema), what, "encoder")
         values = {name: body[name] for name in ("name", *cls.schema)}
         values |= {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
@@ -109,7 +110,7 @@ class NumberRule(Rule):
             raise InputError(f"the center and divisor of {self.name!r} must be finite")
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> NumberRule:
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
         gone = column.missing
         known = column.values[~gone].astype(np.float64)
         keeps_zeros = 2 * np.count_nonzero(known) < len(known)
@@ -159,7 +160,7 @@ class BooleanRule(NumberRule):
     kind: ClassVar[Kind] = "boolean"
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> BooleanRule:
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
         return cls(name, center=0.0, divisor=1.0, fill=0.0, missing=bool(column.missing.any()))
 
 
@@ -192,8 +193,14 @@ class CategoryRule(VocabularyRule):
             raise InputError(f"the categories of {self.name!r} must be distinct plain values")
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> CategoryRule:
-        return cls(name, cls._seen(column, column.values[column.values >= 0]))
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
+        seen, n = cls._seen(column, column.values[column.values >= 0]), len(column)
+        if len(seen) > MOST_CATEGORIES or (len(seen) > ALWAYS_CATEGORIES and len(seen) > n / 2):
+            raise InputError(
+                f"the column {name!r} has {len(seen):,} distinct values in {n:,} rows, too many "
+                "for categories; drop it, or give it as words"
+            )
+        return cls(name, seen)
 
     def most_entries(self, column: Column) -> int:
         return int((column.values >= 0).sum())
@@ -231,7 +238,7 @@ class WordsRule(VocabularyRule):
             raise InputError(f"the words of {self.name!r} must be distinct and text")
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> WordsRule:
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
         return cls(name, cls._seen(column, column.values.indices))
 
     def most_entries(self, column: Column) -> int:

@@ -8,15 +8,14 @@ of the nodes at which a random walk of 16 steps from it ends: similar for nodes 
 connected part. Direction and weight of edges are ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.graph.attributes import Attributes, Column
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column
 
 ROLES = ("log degree", "mean log degree of neighbors", "clustering", "core number")
 SIGNATURE = 128

@@ -1,7 +1,5 @@
 """The training loop. It knows parameters and an objective, and nothing about GATE."""
 
-from __future__ import annotations
-
 import math
 import signal
 import threading

@@ -5,8 +5,6 @@ reordered, when the attention pattern is built, and during a step. Each term say
 While training, indices have 32 bits.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

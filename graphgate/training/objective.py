@@ -1,7 +1,5 @@
 """One evaluation of the loss with its gradients, in the form that the plan chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import torch

@@ -4,12 +4,10 @@ The objective does what the plan says, and the memory estimate counts what the p
 a graph that does not exist yet is planned in the same way as one that starts now.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -43,7 +41,7 @@ class GraphCounts:
     weighted: bool = False
 
     @classmethod
-    def of(cls, graph: Graph) -> GraphCounts:
+    def of(cls, graph: Graph) -> Self:
         x = graph.x
         dense = isinstance(x, np.ndarray)
         return cls(
@@ -65,7 +63,7 @@ class GraphCounts:
         density: float = 1.0,
         *,
         directed: bool = False,
-    ) -> GraphCounts:
+    ) -> Self:
         """The counts of a graph that does not exist yet.
 
         density : fraction of X that is not zero; below 1, X is sparse.
