@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputWarning, load_dataset
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
-from graphgate.estimators.presets import PRESETS
+from graphgate.estimators.hyperparameters import PRESETS
 
 # Most fits here stop long before the loss has settled.
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")

@@ -258,7 +258,7 @@ def good(path):
 
 def test_the_unchanged_model_is_read(good):
     saved = load_model(good)
-    assert saved.feature_names == ("a", "b", "c", "d")
+    assert saved.feature_names.tolist() == ["a", "b", "c", "d"]
     assert saved.params == PARAMETERS
     assert saved.model.architecture == Architecture(4, (3, 2))
 

@@ -39,8 +39,8 @@ class GraphKind:
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
-        content: Content = "edges" if graph.attributes is None else "attributes"
-        content = content if graph.x is None else "features"
+        described: Content = "edges" if graph.attributes is None else "attributes"
+        content = described if graph.x is None else "features"
         return cls(content, graph.directed, graph.weighted, graph.n_edges > 0)
 
 
@@ -139,9 +139,9 @@ class GraphEstimator(BaseEstimator):
         else:
             if not reset:
                 self._check_content("features")
-            kinds = [np.float32, np.float64]
-            X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
-            graph = Graph(X, adjacency)
+            dtypes = [np.float32, np.float64]
+            x = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
+            graph = Graph(x, adjacency)
         # In an array, a weight of 1 is a weight.
         return graph.to_weighted() if not reset and self.fitted_on_.weighted else graph
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from graphgate.errors import InputError
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.ordering import locality_order
-from graphgate.graph.validation import Positions, node_rows
+from graphgate.graph.validation import Positions, arrays_of, node_rows
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -37,7 +37,7 @@ class GraphArrays:
 
     def _set(self, **values: Any) -> None:
         """The only place where fields are written; their arrays become read-only."""
-        for array in (array for value in values.values() for array in _arrays(value)):
+        for array in (array for value in values.values() for array in arrays_of(value)):
             array.flags.writeable = False
         values["splits"] = MappingProxyType(dict(values["splits"]))
         self.__dict__.update(values)
@@ -103,8 +103,9 @@ class GraphArrays:
         entries = self.adjacency.tocoo()
         gone = np.concatenate([u * n + v, v * n + u])
         keep = ~np.isin(entries.row.astype(np.int64) * n + entries.col, gone)
-        kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
-        adjacency = sp.csr_array(kept, shape=(n, n))
+        adjacency = sp.csr_array(
+            (entries.data[keep], (entries.row[keep], entries.col[keep])), shape=(n, n)
+        )
         adjacency.sort_indices()
         return self._with(adjacency=adjacency)
 
@@ -175,7 +176,7 @@ class GraphArrays:
         if (table := self.attributes) is not None:
             columns = [(name, table[name].kind, table[name].tolist()) for name in table]
             digest.update(repr(columns).encode())
-        for array in (*_arrays(self.x), *_arrays(self.adjacency)):
+        for array in (*arrays_of(self.x), *arrays_of(self.adjacency)):
             wide = array.astype(np.int64) if array.dtype.kind == "i" else array
             digest.update(str(wide.dtype).encode())
             digest.update(np.ascontiguousarray(wide).data)
@@ -202,17 +203,15 @@ class GraphArrays:
         return graph
 
     def __repr__(self) -> str:
-        edges = f"{'directed' if self.directed else 'undirected'} edge"
-        parts = [
-            _count(self.n_nodes, "node"),
-            _count(self.n_edges, f"{'weighted ' if self.weighted else ''}{edges}"),
-        ]
+        kind = ("weighted " * self.weighted) + ("directed" if self.directed else "undirected")
+        parts = [_count(self.n_nodes, "node"), _count(self.n_edges, f"{kind} edge")]
         if self.attributes is not None:
             parts.append(_count(len(self.attributes.names), "attribute"))
+        elif self.x is None:
+            parts.append("no features")
         else:
-            kind = "sparse" if sp.issparse(self.x) else "dense"
-            named = _count(self.n_features, f"{kind} feature")
-            parts.append("no features" if self.x is None else named)
+            form = "sparse" if sp.issparse(self.x) else "dense"
+            parts.append(_count(self.n_features, f"{form} feature"))
         if self.labels is not None:
             parts.append(_count(len(self.classes), "class", "classes"))
         parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
@@ -221,11 +220,3 @@ class GraphArrays:
 
 def _count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def _arrays(value: Any) -> list[np.ndarray]:
-    """The NumPy arrays that hold a field's data."""
-    if sp.issparse(value):
-        return [value.data, value.indices, value.indptr]
-    parts = value.values() if isinstance(value, Mapping) else [value]
-    return [part for part in parts if isinstance(part, np.ndarray)]

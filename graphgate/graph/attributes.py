@@ -152,9 +152,8 @@ def _items(name: str, values: Any) -> list[Any]:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, or what pandas writes for them."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(value != value)
+    absent = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return absent or (isinstance(value, (float, np.floating)) and bool(value != value))
 
 
 def _guessed(items: list[Any]) -> Kind:
@@ -188,8 +187,8 @@ def _categories(name: str, items: list[Any]) -> Column:
                 "use text, numbers or booleans"
             )
     code: dict[Any, int] = {None: -1}
-    codes = np.array([code.setdefault(item, len(code) - 1) for item in items], dtype=np.int64)
-    return category_column(codes, list(code)[1:])
+    codes = [code.setdefault(item, len(code) - 1) for item in items]
+    return category_column(np.array(codes, dtype=np.int64), list(code)[1:])
 
 
 def _words(name: str, items: list[Any]) -> Column:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.graph.validation import sorted_values
+from graphgate.graph.validation import arrays_of, sorted_values
 
 Kind: TypeAlias = Literal["number", "boolean", "category", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -34,9 +34,7 @@ class Column:
     vocabulary: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        values = self.values
-        parts = (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,)
-        for array in parts:
+        for array in arrays_of(self.values):
             array.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:

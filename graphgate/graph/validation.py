@@ -35,6 +35,14 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def arrays_of(value: Any) -> list[np.ndarray]:
+    """The NumPy arrays that hold the data of an array, a sparse array or a mapping of arrays."""
+    if sp.issparse(value):
+        return [value.data, value.indices, value.indptr]
+    parts = value.values() if isinstance(value, Mapping) else [value]
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
 def array_of_numbers(values: Any, what: str) -> np.ndarray:
     """A NumPy array of real numbers, of any shape."""
     try:
@@ -81,25 +89,19 @@ def features(x: Any, *, copy: bool = True) -> Features:
             checked.sum_duplicates()
             checked.eliminate_zeros()
         else:
-            as_array = np.array if copy else np.asarray
-            checked = as_array(x, dtype=kind, order="C")
+            checked = (np.array if copy else np.asarray)(x, dtype=kind, order="C")
     if checked.shape[1] == 0:
         raise InputError(f"nodes have no features: 0 feature(s) (shape={checked.shape})")
     if not np.isfinite(checked.data if sp.issparse(checked) else checked).all():
-        raise InputError(_where_not_finite(checked))
+        entries = sp.coo_array(checked)
+        at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
+        # scikit-learn's users search for the words "NaN" and "infinity".
+        seen = "NaN" if np.isnan(entries.data[at]) else f"infinity ({entries.data[at]})"
+        raise InputError(
+            f"features contain {seen} at row {entries.row[at]}, column {entries.col[at]}; "
+            "fill or drop missing and infinite values first"
+        )
     return checked
-
-
-def _where_not_finite(x: Features) -> str:
-    entries = sp.coo_array(x)
-    at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
-    row, column, value = entries.row[at], entries.col[at], entries.data[at]
-    # scikit-learn's users search for the words "NaN" and "infinity".
-    seen = "NaN" if np.isnan(value) else f"infinity ({value})"
-    return (
-        f"features contain {seen} at row {row}, column {column}; "
-        "fill or drop missing and infinite values first"
-    )
 
 
 @errors_about("nodes")
@@ -224,17 +226,14 @@ def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     checked: dict[str, np.ndarray] = {}
     taken = np.zeros(n, dtype=bool)
     for name, mask in (splits or {}).items():
-        try:
-            values = np.array(mask)
-        except ValueError as error:
-            raise InputError(f"the split {name!r} is not a mask: {error}") from None
+        values = np.array(array_of_numbers(mask, f"the split {name!r}"))
         if values.dtype != bool or values.shape != (n,):
             raise InputError(
                 f"the split {name!r} must be a boolean mask of length {n:,}, "
                 f"got shape {values.shape} of {values.dtype}"
             )
         if (twice := taken & values).any():
-            node = plain(ids[twice][0])
+            node = ids[twice].tolist()[0]
             raise InputError(f"node {node!r} is in the split {name!r} and in another one")
         taken |= values
         checked[str(name)] = values

@@ -4,7 +4,6 @@ Row convention throughout: node i is row i, so the paper's W h is `h @ weight` h
 """
 
 from collections.abc import Callable
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -12,8 +11,7 @@ from torch.nn import functional
 
 from graphgate.nn.pattern import AttentionPattern, segment_softmax
 
-AttentionKind = Literal["softmax", "uniform", "ones"]
-ATTENTION_KINDS: tuple[str, ...] = get_args(AttentionKind)
+ATTENTION_KINDS = ("softmax", "uniform", "ones")
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "identity": lambda m: m,

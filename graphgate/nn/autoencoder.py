@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, check_choice
 from graphgate.nn.attention import (
     ACTIVATIONS,
     ATTENTION_KINDS,
@@ -42,14 +42,8 @@ class Architecture:
     def __post_init__(self) -> None:
         if not self.dims or any(type(d) is not int or d < 1 for d in self.dims):
             raise InputError(f"dims must be integers ≥ 1, one per layer, got {self.dims!r}")
-        if self.activation not in ACTIVATIONS:
-            raise InputError(
-                f"unknown activation {self.activation!r}; use one of {', '.join(ACTIVATIONS)}"
-            )
-        if self.attention not in ATTENTION_KINDS:
-            raise InputError(
-                f"unknown attention {self.attention!r}; use one of {', '.join(ATTENTION_KINDS)}"
-            )
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("attention", self.attention, ATTENTION_KINDS)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -120,12 +114,10 @@ class GATEModel(nn.Module):
         self.decoder_weight = nn.ParameterList()
         self.decoder_center, self.decoder_neighbor = nn.ParameterList(), nn.ParameterList()
         for name, shape in parameter_shapes(architecture).items():
-            if rng is None:
-                values = torch.empty(shape, dtype=dtype)
-            else:
-                rows, columns = (*shape, 1)[:2]
-                limit = np.sqrt(6.0 / (rows + columns))
-                values = torch.from_numpy(rng.uniform(-limit, limit, shape)).to(dtype)
+            values = torch.empty(shape, dtype=dtype)
+            if rng is not None:
+                limit = np.sqrt(6.0 / sum((*shape, 1)[:2]))
+                values.copy_(torch.from_numpy(rng.uniform(-limit, limit, shape)))
             getattr(self, name.split(".")[0]).append(nn.Parameter(values))
 
     @property
@@ -144,14 +136,11 @@ class GATEModel(nn.Module):
         """h(k)_i = Σ_j α(k)_ij σ(W(k) h(k-1)_j); `by_blocks` as in `product_by_blocks`."""
         activation = ACTIVATIONS[self.architecture.activation]
         product = product_by_blocks if by_blocks else torch.matmul
+        product_with_x = x.times_by_blocks if by_blocks else x.times
         attention: list[Tensor] = []
         h = torch.empty(0)
         for k, weight in enumerate(self.encoder_weight):
-            if k == 0:
-                m = x.times_by_blocks(weight) if by_blocks else x.times(weight)
-            else:
-                m = product(h, weight)
-            m = activation(m)  # (N, d(k))
+            m = activation(product(h, weight) if k else product_with_x(weight))  # (N, d(k))
             attention.append(self._encoder_attention(k, m, pattern, product))
             h = attention_product(pattern, attention[k], m)  # (N, d(k))
         return EncoderOutput(h, attention)

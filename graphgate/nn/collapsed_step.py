@@ -102,8 +102,7 @@ class CollapsedStep:
             torch.addmm(self.d_b, self.b, self.k, alpha=scale, out=self.d_b)
         self._weights_backward(weights, tails)
         scores.backward(d_alpha)
-        total = loss.feature_weight * feature + loss.structure_weight * structure
-        return {"loss": total, "feature": feature, "structure": structure}
+        return loss.parts(feature, structure)
 
     def _embedding_matrix(self, weights: list[Tensor]) -> list[Tensor]:
         """Write B into its buffer; return the tails W(k)…W(L) for k = 2 … L."""

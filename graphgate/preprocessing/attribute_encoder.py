@@ -14,7 +14,7 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate
 from graphgate.io.schema import check_fields
-from graphgate.preprocessing.column_rules import RULES, Rule
+from graphgate.preprocessing.column_rules import RULES, Rule, rule_from_dict
 
 SPARSE_BELOW = 0.2  # fraction of values that are not zero
 _ROWS, _WIDTH = 2048, 512  # of a block on its way into a dense array: 4 MiB
@@ -52,9 +52,11 @@ class AttributeEncoder(BaseEstimator):
         """Learn a rule per column."""
         if len(attributes) == 0:
             raise InputError("attributes have 0 rows; give at least one row to learn from")
-        columns = {name: attributes.column(name) for name in attributes.names}
         return self._set(
-            tuple(RULES[c.kind].learn(name, c, self.scale) for name, c in columns.items())
+            tuple(
+                RULES[attributes[name].kind].learn(name, attributes[name], self.scale)
+                for name in attributes
+            )
         )
 
     def _set(self, rules: tuple[Rule, ...]) -> Self:
@@ -82,7 +84,7 @@ class AttributeEncoder(BaseEstimator):
         """(N, F) float32 features, sparse if less than a fifth of the values are not zero."""
         kinds = self.kinds
         pairs = [(rule, _matched(rule, attributes)) for rule in self.rules_]
-        if extra := [name for name in attributes.names if name not in kinds]:
+        if extra := [name for name in attributes if name not in kinds]:
             _warn(f"{len(extra):,} unknown column(s) are ignored: {listing(extra)}")
         for rule, column in pairs:
             if unknown := rule.unknown(column):
@@ -104,16 +106,11 @@ class AttributeEncoder(BaseEstimator):
         """The encoder that `to_dict` described; an `InputError` about anything else starts with
         `what`."""
         check_fields(content, {"scale": bool, "columns": list}, what, "encoder")
-        rules: list[Rule] = []
-        for body in content["columns"]:
-            kind = body.get("kind") if isinstance(body, dict) else None
-            if not isinstance(kind, str) or kind not in RULES:
-                raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
-            rules.append(RULES[kind].from_dict(body, what))
+        rules = tuple(rule_from_dict(body, what) for body in content["columns"])
         if len({rule.name for rule in rules}) < len(rules):
             raise InputError(f"{what}: its encoder has the same column twice")
         try:
-            return cls(content["scale"])._set(tuple(rules))
+            return cls(content["scale"])._set(rules)
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
 
@@ -153,8 +150,8 @@ def _dense(pairs: _Pairs, shape: tuple[int, int]) -> np.ndarray:
     for first, last, group in _groups(pairs):
         for start in range(0, shape[0], _ROWS):
             rows = slice(start, min(start + _ROWS, shape[0]))
-            block = np.concatenate([rule.vectors(column, rows) for rule, column in group])
-            out[rows, first:last] = block.T
+            vectors = [rule.vectors(column, rows) for rule, column in group]
+            out[rows, first:last] = np.concatenate(vectors).T
     return out
 
 
@@ -174,13 +171,10 @@ def _groups(pairs: _Pairs) -> Iterator[tuple[int, int, _Pairs]]:
 
 def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
     n, f = shape
-    index = np.int32 if max(most, f) < 2**31 else np.int64
-    data, indices = np.empty(most, dtype=np.float32), np.empty(most, dtype=index)
-    indptr = np.zeros(n + 1, dtype=index)
     starts = np.cumsum([0, *(len(rule.feature_names) for rule, _ in pairs)])
     step = max(1, min(n, n * _ENTRIES // max(most, 1)))
-    filled = 0
-    for start in range(0, n, step):
+    blocks = []
+    for start in range(0, max(n, 1), step):
         rows = slice(start, min(start + step, n))
         found = [
             (row, feature + first, value)
@@ -188,14 +182,9 @@ def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
             for row, feature, value in [rule.entries(column, rows)]
         ]
         row, feature, value = (np.concatenate(each) for each in zip(*found, strict=True))
-        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f)).tocsr()
-        block.eliminate_zeros()
-        data[filled : filled + block.nnz] = block.data
-        indices[filled : filled + block.nnz] = block.indices
-        indptr[start + 1 : rows.stop + 1] = block.indptr[1:] + filled
-        filled += block.nnz
-    if filled < most:
-        data, indices = data[:filled].copy(), indices[:filled].copy()
-    found_array = sp.csr_array((data, indices, indptr), shape=shape)
-    found_array.sort_indices()
-    return found_array
+        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f))
+        blocks.append(block.tocsr())
+    x = sp.vstack(blocks, format="csr")
+    x.eliminate_zeros()
+    x.sort_indices()
+    return x

@@ -60,9 +60,9 @@ class Rule(ABC):
 
     def vectors(self, column: Column, rows: slice) -> np.ndarray:
         """(features, rows), dense."""
+        row, feature, value = self.entries(column, rows)
         count = len(range(*rows.indices(len(column))))
         block = np.zeros((len(self.feature_names), count), dtype=np.float32)
-        row, feature, value = self.entries(column, rows)
         block[feature, row] = value
         return block
 
@@ -76,16 +76,6 @@ class Rule(ABC):
         body = {field.name: getattr(self, field.name) for field in fields(self)}
         lists = {name: list(value) for name, value in body.items() if isinstance(value, tuple)}
         return {"kind": self.kind} | body | lists
-
-    @classmethod
-    def from_dict(cls, body: dict[str, Any], what: str) -> Self:
-        check_fields(body, {"kind": str, "name": str} | dict(cls.schema), what, "encoder")
-        values = {name: body[name] for name in ("name", *cls.schema)}
-        values |= {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
-        try:
-            return cls(**values)
-        except (InputError, OverflowError) as error:
-            raise InputError(f"{what}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -138,9 +128,7 @@ class NumberRule(Rule):
         if self.divisor is not None:
             values[gone] = self.fill
             with np.errstate(over="ignore"):  # refused just below
-                values -= self.center
-                values /= self.divisor
-                block[0] = values
+                block[0] = (values - self.center) / self.divisor
         if not np.isfinite(block[0]).all():
             at = int(np.argmin(np.isfinite(block[0])))
             row = range(*rows.indices(len(column)))[at]
@@ -169,11 +157,20 @@ class VocabularyRule(Rule):
     """One feature per entry of the vocabulary that was seen in fit."""
 
     schema: ClassVar[Schema] = {"vocabulary": list}
+    types: ClassVar[tuple[type, ...]]
     vocabulary: tuple[Any, ...]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={value}" for value in self.vocabulary)
+
+    def __post_init__(self) -> None:
+        plain = all(isinstance(value, self.types) for value in self.vocabulary)
+        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.vocabulary)
+        if not finite or len(set(self.vocabulary)) < len(self.vocabulary):
+            raise InputError(
+                f"the vocabulary of {self.name!r} ({self.kind}) must be distinct plain values"
+            )
 
     @staticmethod
     def _seen(column: Column, codes: np.ndarray) -> tuple[Any, ...]:
@@ -185,12 +182,7 @@ class CategoryRule(VocabularyRule):
     """One feature per value."""
 
     kind: ClassVar[Kind] = "category"
-
-    def __post_init__(self) -> None:
-        plain = all(isinstance(value, (str, bool, int, float)) for value in self.vocabulary)
-        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.vocabulary)
-        if not finite or len(set(self.vocabulary)) < len(self.vocabulary):
-            raise InputError(f"the categories of {self.name!r} must be distinct plain values")
+    types: ClassVar[tuple[type, ...]] = (str, bool, int, float)
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> Self:
@@ -217,8 +209,8 @@ class CategoryRule(VocabularyRule):
         )
 
     def translated(self, column: Column) -> Column:
-        codes = _places(column, self.vocabulary)[column.values]
-        return Column("category", codes, self.vocabulary)
+        places = _places(column, self.vocabulary)
+        return Column("category", places[column.values], self.vocabulary)
 
     def entries(self, column: Column, rows: slice) -> Entries:
         feature = column.values[rows]
@@ -231,11 +223,7 @@ class WordsRule(VocabularyRule):
     """One feature per word."""
 
     kind: ClassVar[Kind] = "words"
-
-    def __post_init__(self) -> None:
-        text = all(isinstance(word, str) for word in self.vocabulary)
-        if not text or len(set(self.vocabulary)) < len(self.vocabulary):
-            raise InputError(f"the words of {self.name!r} must be distinct and text")
+    types: ClassVar[tuple[type, ...]] = (str,)
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> Self:
@@ -251,7 +239,7 @@ class WordsRule(VocabularyRule):
         place = _places(column, self.vocabulary)[counts.indices]
         known = place >= 0
         indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
-        shape = (counts.shape[0], len(self.vocabulary))
+        shape = (len(column), len(self.vocabulary))
         kept = sp.csr_array((counts.data[known], place[known], indptr), shape=shape)
         return Column("words", kept, self.vocabulary)
 
@@ -264,6 +252,20 @@ class WordsRule(VocabularyRule):
 RULES: dict[str, type[Rule]] = {
     rule.kind: rule for rule in (NumberRule, BooleanRule, CategoryRule, WordsRule)
 }
+
+
+def rule_from_dict(body: Any, what: str) -> Rule:
+    """The rule that `to_dict` described; an `InputError` about anything else starts with `what`."""
+    kind = body.get("kind") if isinstance(body, dict) else None
+    if not isinstance(kind, str) or kind not in RULES:
+        raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
+    check_fields(body, {"kind": str, "name": str} | dict(RULES[kind].schema), what, "encoder")
+    values: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in body.items()}
+    del values["kind"]
+    try:
+        return RULES[kind](**values)
+    except (InputError, OverflowError) as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def _places(column: Column, learned: Sequence[Any]) -> np.ndarray:

@@ -35,10 +35,10 @@ def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attribute
         2 * triangles(pattern) / np.maximum(degree * (degree - 1.0), 1),
         core_numbers(pattern),
     )
-    columns = dict(zip(ROLES, roles, strict=True))
-    columns |= {f"position {at}": values for at, values in enumerate(positions(pattern, ids).T)}
+    names = (*ROLES, *(f"position {at}" for at in range(SIGNATURE)))
+    columns = zip(names, (*roles, *positions(pattern, ids).T), strict=True)
     return Attributes(
-        {name: Column("number", values.astype(np.float32)) for name, values in columns.items()}
+        {name: Column("number", values.astype(np.float32)) for name, values in columns}
     )
 
 
@@ -63,13 +63,12 @@ def triangles(pattern: sp.csr_array) -> np.ndarray:
     rank[np.argsort(degree, kind="stable")] = np.arange(n)
     rows = np.repeat(np.arange(n), degree)
     up = rank[rows] < rank[pattern.indices]
-    ones = np.ones(int(up.sum()))
-    out = sp.csr_array((ones, (rows[up], pattern.indices[up])), shape=(n, n))
+    out = sp.csr_array((pattern.data[up], (rows[up], pattern.indices[up])), shape=(n, n))
     found = np.zeros(n)
     # A triangle u -> v -> w, u -> w is found by its lowest node, and then by its middle one.
     for left in (out, out.T.tocsr()):
-        paths = left @ np.diff(out.indptr)  # of two edges, by the row where they start
-        parts = (np.cumsum(paths) // _WEDGES).astype(np.int64)
+        paths = np.cumsum(left @ np.diff(out.indptr))  # of two edges, up to the row they start in
+        parts = (paths // _WEDGES).astype(np.int64)
         bounds = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), n]
         for start, stop in pairwise(bounds):
             closed = (left[start:stop] @ out).multiply(out[start:stop])
@@ -102,9 +101,7 @@ def positions(pattern: sp.csr_array, ids: np.ndarray) -> np.ndarray:
 
     The mean over all nodes, to which long walks converge, is subtracted.
     """
-    n = pattern.shape[0]
-    stay = sp.eye_array(n, dtype=np.float32, format="csr")
-    walk = pattern.astype(np.float32) + stay
+    walk = pattern.astype(np.float32) + sp.eye_array(len(ids), dtype=np.float32, format="csr")
     walk = (sp.diags_array(1 / walk.sum(axis=1)) @ walk).astype(np.float32).tocsr()
     found = signatures(ids)
     for _ in range(STEPS):

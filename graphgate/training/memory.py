@@ -43,9 +43,8 @@ def training_bytes(plan: TrainingPlan) -> int:
 
 def _copied_features(plan: TrainingPlan) -> int:
     """X in another order or precision than the graph has it."""
-    width = plan.dtype.itemsize
-    copied = plan.reorders_nodes or width != 4
-    return plan.counts.entries * (width + _INDEX * plan.counts.sparse) * copied
+    counts, width = plan.counts, plan.dtype.itemsize
+    return counts.entries * (width + _INDEX * counts.sparse) * (plan.reorders_nodes or width != 4)
 
 
 def _features(plan: TrainingPlan) -> int:
@@ -58,9 +57,11 @@ def _features(plan: TrainingPlan) -> int:
 
 
 def _pattern(plan: TrainingPlan) -> int:
-    """Indices, transposed indices, centers and order; offsets of rows and columns."""
-    width = plan.dtype.itemsize * plan.counts.weighted
-    return plan.counts.attended * (4 * _INDEX + width) + 28 * plan.counts.nodes
+    """Indices, transposed indices, centers and order; offsets of rows and columns, sizes."""
+    counts = plan.counts
+    return (
+        counts.attended * (4 * _INDEX + plan.dtype.itemsize * counts.weighted) + 20 * counts.nodes
+    )
 
 
 def _step_numbers(plan: TrainingPlan) -> int:
@@ -91,9 +92,9 @@ def available_bytes(
 
     None where the system does not report it.
     """
-    limits = [_system(proc), _address_space(proc), *_control_groups(proc, cgroups)]
-    known = [value for value in limits if value is not None]
-    return max(0, min(known)) if known else None
+    limits = (_system(proc), _address_space(proc), *_control_groups(proc, cgroups))
+    least = min((limit for limit in limits if limit is not None), default=None)
+    return None if least is None else max(0, least)
 
 
 def _system(proc: Path) -> int | None:
@@ -116,19 +117,16 @@ def _address_space(proc: Path) -> int | None:
 
 def _control_groups(proc: Path, cgroups: Path) -> list[int]:
     """What is free under the limit of every control group (version 2) of the process."""
+    lines = _lines(proc / "self" / "cgroup")
+    paths = [cgroups / line[3:].lstrip("/") for line in lines if line.startswith("0::")]
     free = []
-    for line in _lines(proc / "self" / "cgroup"):
-        _, controllers, group = line.split(":", 2)
-        path = cgroups / group.lstrip("/")
-        # A container often sees its own group as the root, whatever the line says.
-        for folder in {path, *path.parents, cgroups} if controllers == "" else ():
-            if folder != cgroups and cgroups not in folder.parents:
-                continue
-            limit, taken = _number(folder / "memory.max"), _number(folder / "memory.current")
-            if limit is not None and taken is not None:
-                # Cached files count as taken, but are dropped when memory is short.
-                cached = _field(folder / "memory.stat", "inactive_file") or 0
-                free.append(limit - taken + cached)
+    # A container often sees its own group as the root, whatever the line says.
+    for folder in {folder for path in paths for folder in (path, *path.parents, cgroups)}:
+        limit, taken = _number(folder / "memory.max"), _number(folder / "memory.current")
+        if limit is not None and taken is not None and folder.is_relative_to(cgroups):
+            # Cached files count as taken, but are dropped when memory is short.
+            cached = _field(folder / "memory.stat", "inactive_file ") or 0
+            free.append(limit - taken + cached)
     return free
 
 
@@ -140,11 +138,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _field(path: Path, name: str) -> int | None:
-    for line in _lines(path):
-        parts = line.split()
-        if parts and parts[0] == name:
-            return int(parts[1])
-    return None
+    found = [line.split() for line in _lines(path) if line.startswith(name)]
+    return int(found[0][1]) if found else None
 
 
 def _number(path: Path) -> int | None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import prod
 from typing import Literal, Self
 
-import numpy as np
+import scipy.sparse as sp
 import torch
 
 from graphgate.errors import InputError
@@ -42,14 +42,13 @@ class GraphCounts:
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
-        x = graph.x
-        dense = isinstance(x, np.ndarray)
+        sparse = sp.issparse(graph.x)
         return cls(
             graph.n_nodes,
             int(graph.adjacency.nnz),
             graph.n_features,
-            x.size if isinstance(x, np.ndarray) else int(x.nnz),
-            not dense,
+            int(graph.x.nnz if sparse else graph.x.size),
+            sparse,
             graph.directed,
             graph.weighted,
         )
