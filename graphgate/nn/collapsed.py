@@ -93,8 +93,9 @@ def feature_loss(
     """The same loss as from a reconstruction, up to rounding."""
     q = _through_decoder(model, encoded, pattern)  # (N, D)
     to_embedding = chain([weight.T for weight in model.decoder_weights()])  # B̂ᵀ, (F, D)
+    gram = to_embedding.T @ to_embedding  # (D, D)
     cross = torch.linalg.vecdot(x.times(to_embedding), q)
-    square = torch.linalg.vecdot(q @ (to_embedding.T @ to_embedding), q)
+    square = torch.linalg.vecdot(q @ gram, q)
     squares = x.square_norms - 2 * cross.double() + square.double()
     resolution = 4 * torch.finfo(x.dtype).eps * x.square_norms
     return loss.feature_from_squares(squares, resolution)
