@@ -67,7 +67,7 @@ def test_wrong_arguments_of_estimate(arguments, words):
         estimate(**arguments)
 
 
-def test_what_does_not_fit_is_refused_with_what_would(monkeypatch):
+def test_a_run_that_does_not_fit_is_refused_with_dims_that_do(monkeypatch):
     graph, gate = community_graph(3000, 9000, 50, n_entries=9000), GATE((512, 512))
     counts = GraphCounts.of(graph)
     needed = training_bytes(plan_for(counts, gate))
@@ -101,7 +101,7 @@ def test_dims_that_fit_are_as_requested_where_possible():
     assert fitting_dims(plan, 0) is None
 
 
-def test_amounts_with_units():
+def test_bytes_and_seconds_with_units():
     assert [format_bytes(x) for x in (12, 2048, 1.5 * 2**20, 300 * 2**20, 3 * 2**30)] == [
         *("12 bytes", "2 KiB", "1.5 MiB", "300 MiB", "3.0 GiB"),
     ]

@@ -114,8 +114,11 @@ def device(name: Any) -> torch.device:
 
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a fitted GATE as plain JSON."""
-    dtype = str(params["dtype"]).removeprefix("torch.")
-    given = {**params, "dims": list(layer_sizes(params["dims"])), "dtype": dtype}
+    given = {
+        **params,
+        "dims": list(layer_sizes(params["dims"])),
+        "dtype": str(params["dtype"]).removeprefix("torch."),
+    }
     plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
     return {name: _INFINITY if value == math.inf else value for name, value in plain.items()}
 

@@ -148,10 +148,9 @@ class Positions:
     def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
         """Row numbers of ids; an `InputError` names one that does not exist."""
         if self._order is not None:
-            if not isinstance(wanted, np.ndarray):
-                odd = [node for node in wanted if type(node) is not int or abs(node) >= 2**63]
-                if odd:
-                    raise InputError(_unknown(odd[0]))
+            items = () if isinstance(wanted, np.ndarray) else wanted
+            if odd := [node for node in items if type(node) is not int or abs(node) >= 2**63]:
+                raise InputError(_unknown(odd[0]))
             ids = np.asarray(wanted, dtype=np.int64)
             place = np.searchsorted(self._ids, ids, sorter=self._order)
             rows = self._order[np.minimum(place, self.n - 1)]

@@ -3,7 +3,6 @@
 Parameters and equations only; no state is kept between calls.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -141,21 +140,14 @@ class GATEModel(nn.Module):
         h = torch.empty(0)
         for k, weight in enumerate(self.encoder_weight):
             m = activation(product(h, weight) if k else product_with_x(weight))  # (N, d(k))
-            attention.append(self._encoder_attention(k, m, pattern, product))
-            h = attention_product(pattern, attention[k], m)  # (N, d(k))
+            if self.architecture.attention == "softmax":
+                vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
+                alpha = coefficients(pattern, *product(m, vectors).unbind(1))
+            else:
+                alpha = constant_coefficients(pattern, self.architecture.attention, m.dtype)
+            attention.append(alpha)
+            h = attention_product(pattern, alpha, m)  # (N, d(k))
         return EncoderOutput(h, attention)
-
-    def _encoder_attention(
-        self,
-        k: int,
-        m: Tensor,
-        pattern: AttentionPattern,
-        product: Callable[[Tensor, Tensor], Tensor],
-    ) -> Tensor:
-        if self.architecture.attention != "softmax":
-            return constant_coefficients(pattern, self.architecture.attention, m.dtype)
-        vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
-        return coefficients(pattern, *product(m, vectors).unbind(1))
 
     def decode(self, encoded: EncoderOutput, pattern: AttentionPattern) -> DecoderOutput:
         """ĥ(k-1)_i = Σ_j α̂(k)_ij σ(Ŵ(k) ĥ(k)_j), from ĥ(L) = h down to x̂ = ĥ(0)."""

@@ -38,8 +38,11 @@ class Loss:
 
     def parts(self, feature: Any, structure: Any) -> dict[str, Any]:
         """The two losses and "loss", the weighted total that training minimizes."""
-        total = self.feature_weight * feature + self.structure_weight * structure
-        return {"loss": total, "feature": feature, "structure": structure}
+        return {
+            "loss": self.feature_weight * feature + self.structure_weight * structure,
+            "feature": feature,
+            "structure": structure,
+        }
 
     def feature_from_reconstruction(self, x: Tensor, reconstruction: Tensor) -> Tensor:
         """Eq. 7 from X and X̂, (N, F) each. The gradient of a zero norm is zero."""

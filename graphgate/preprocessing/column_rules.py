@@ -73,9 +73,10 @@ class Rule(ABC):
         return row, feature, block[feature, row]
 
     def to_dict(self) -> dict[str, Any]:
-        body = {field.name: getattr(self, field.name) for field in fields(self)}
-        lists = {name: list(value) for name, value in body.items() if isinstance(value, tuple)}
-        return {"kind": self.kind} | body | lists
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"kind": self.kind} | {
+            name: list(v) if isinstance(v, tuple) else v for name, v in values.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,11 @@ _WEDGES = 1 << 22  # paths of two edges that are processed together
 
 def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attributes:
     """The structural columns of N nodes, all of kind "number"."""
-    pattern = _undirected(adjacency)
+    # Ones where there is an edge in either direction.
+    ones = np.ones(adjacency.nnz, dtype=np.float64)
+    directed = sp.csr_array((ones, adjacency.indices, adjacency.indptr), adjacency.shape)
+    pattern = directed.maximum(directed.T.tocsr())
+    pattern.sort_indices()
     degree = np.diff(pattern.indptr)
     log_degree = np.log1p(degree)
     roles = (
@@ -40,15 +44,6 @@ def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attribute
     return Attributes(
         {name: Column("number", values.astype(np.float32)) for name, values in columns}
     )
-
-
-def _undirected(adjacency: sp.csr_array) -> sp.csr_array:
-    """Ones where there is an edge in either direction."""
-    ones = np.ones(adjacency.nnz, dtype=np.float64)
-    pattern = sp.csr_array((ones, adjacency.indices, adjacency.indptr), adjacency.shape)
-    both = pattern.maximum(pattern.T.tocsr())
-    both.sort_indices()
-    return both
 
 
 def triangles(pattern: sp.csr_array) -> np.ndarray:

@@ -30,21 +30,19 @@ def graph_bytes(counts: GraphCounts) -> int:
 def training_bytes(plan: TrainingPlan) -> int:
     """What training takes at its peak, in addition to the graph."""
     counts, width = plan.counts, plan.dtype.itemsize
-    kept = plan.n_parameters * width + _copied_features(plan)
+    # X in another order or precision than the graph has it.
+    copied = counts.entries * (width + _INDEX * counts.sparse) * (plan.reorders_nodes or width != 4)
+    kept = plan.n_parameters * width + copied
     # Both directions of the pattern, 16 float32 columns, and a tree of float64.
     reordering = (44 * counts.pairs + 450 * counts.nodes) * plan.reorders_nodes
+    # Indices, transposed indices, centers and order; offsets of rows and columns, sizes.
+    pattern = counts.attended * (4 * _INDEX + width * counts.weighted) + 20 * counts.nodes
     return _WORKSPACE + max(
         plan.n_parameters * (8 + width),  # weights are drawn in double precision
         kept + reordering,
         kept + 56 * counts.attended + 40 * counts.nodes,  # the pattern, its transpose, sorting
-        kept + _features(plan) + _pattern(plan) + width * _step_numbers(plan),
+        kept + _features(plan) + pattern + width * _step_numbers(plan),
     )
-
-
-def _copied_features(plan: TrainingPlan) -> int:
-    """X in another order or precision than the graph has it."""
-    counts, width = plan.counts, plan.dtype.itemsize
-    return counts.entries * (width + _INDEX * counts.sparse) * (plan.reorders_nodes or width != 4)
 
 
 def _features(plan: TrainingPlan) -> int:
@@ -54,14 +52,6 @@ def _features(plan: TrainingPlan) -> int:
         return 8 * counts.nodes + counts.nodes * counts.features * width * counts.sparse
     offsets = len(row_blocks(counts.nodes)) * counts.features * _INDEX
     return 8 * counts.nodes + counts.entries * (width + _INDEX) + offsets
-
-
-def _pattern(plan: TrainingPlan) -> int:
-    """Indices, transposed indices, centers and order; offsets of rows and columns, sizes."""
-    counts = plan.counts
-    return (
-        counts.attended * (4 * _INDEX + plan.dtype.itemsize * counts.weighted) + 20 * counts.nodes
-    )
 
 
 def _step_numbers(plan: TrainingPlan) -> int:
