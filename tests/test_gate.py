@@ -568,12 +568,14 @@ def test_a_checkpoint_knows_the_attributes(tmp_path):
     assert found.tobytes() == small().fit(other).embedding_.tobytes()
 
 
-def test_a_resumed_fit_is_bit_identical(tmp_path):
+def test_a_resumed_fit_is_bit_identical(tmp_path, caplog):
+    caplog.set_level("INFO", "graphgate")
     graph = random_graph(16)
     path = tmp_path / "run.safetensors"
     whole = small(epochs=30).fit(graph)
     small(epochs=12, checkpoint=path, checkpoint_every=5).fit(graph)
     resumed = small(epochs=30, checkpoint=path).fit(graph)
+    assert f"resuming the checkpoint {path} after epoch 12 of 30" in caplog.text
     assert resumed.embedding_.tobytes() == whole.embedding_.tobytes()
     assert resumed.history_ == whole.history_
     assert resumed.history_.stopped == "epochs"
