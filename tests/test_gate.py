@@ -64,6 +64,7 @@ def test_the_average_attention_is_over_layers_of_encoder_and_decoder():
     layers = [a.toarray() for a in (*gate.attention_.encoder, *gate.attention_.decoder)]
     assert not np.allclose(layers[0], layers[2])
     np.testing.assert_allclose(gate.attention_.average.toarray(), np.mean(layers, axis=0))
+    np.testing.assert_array_equal(gate.attention_.encoder[0].toarray(), layers[0])  # as before
 
 
 def test_reconstruct_is_the_decoder():
