@@ -33,7 +33,8 @@ from graphgate.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from graphgate.estimators.gate import GATE, Attention
+    from graphgate.estimators.embedded_graph import Attention
+    from graphgate.estimators.gate import GATE
     from graphgate.estimators.runs import Rerun
     from graphgate.graph.graph import Graph
 

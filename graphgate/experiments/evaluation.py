@@ -10,7 +10,7 @@ from typing import Any
 
 from graphgate.datasets.citation import Dataset, load_dataset
 from graphgate.errors import InputError
-from graphgate.estimators.presets import find_preset
+from graphgate.estimators.hyperparameters import find_preset
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.methods import find_method
 from graphgate.experiments.parallel import available_cores, faster_n_jobs, run_unordered

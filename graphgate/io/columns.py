@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError
-from graphgate.graph.attributes import (
+from graphgate.graph.column_kinds import (
     Column,
     Kind,
     boolean_column,

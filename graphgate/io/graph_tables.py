@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError, InputWarning, listing
-from graphgate.graph.attributes import Attributes, Column
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column
 from graphgate.graph.graph import Graph
 from graphgate.io.columns import attribute_column, floats, is_text, unfit
 from graphgate.io.node_ids import (

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.graph.attributes import Column
+from graphgate.graph.column_kinds import Column
 from graphgate.graph.graph import Graph
 from graphgate.io.files import StrPath, make_folder
 from graphgate.io.table_files import TABLE_ENDINGS, write_table

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, cast
 
 from graphgate.errors import InputError
-from graphgate.graph.attributes import KINDS, Kind
+from graphgate.graph.column_kinds import KINDS, Kind
 from graphgate.io.tables import Table
 
 UNKNOWN_NODES = ("drop", "add", "refuse")

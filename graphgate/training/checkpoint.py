@@ -1,7 +1,5 @@
 """Checkpoints: the state of a run in one file, from which the same run resumes bit-identically."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from matplotlib.axes import Axes
 
 from graphgate.errors import InputError
-from graphgate.estimators.gate import Attention
+from graphgate.estimators.embedded_graph import Attention
 from graphgate.experiments.methods import find_method
 from graphgate.experiments.reproduce import reproduce
 from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
