@@ -9,11 +9,8 @@ import torch
 import torch_geometric.nn
 from graphs import random_graph
 
-from graphgate.baselines.chebyshev import Chebyshev
-from graphgate.baselines.gat import GAT
-from graphgate.baselines.gcn import GCN
+from graphgate.baselines.convolution_classifiers import GAT, GCN, Chebyshev, MoNet
 from graphgate.baselines.inputs import normalized_adjacency
-from graphgate.baselines.monet import MoNet
 from graphgate.baselines.stogcn import StoGCN, sample_neighbors
 from graphgate.baselines.supervised import Patience, ReceptiveField, Window
 from graphgate.errors import InputError
@@ -227,8 +224,7 @@ def test_patience_keeps_the_last_weights_with_best_loss_and_accuracy():
         torch.nn.init.constant_(network.weight, float(epoch))
         stopped.append(patience.over(loss, accuracy, network))
     assert stopped == [False] * 5 + [True]
-    patience.finish(network)
-    assert network.weight.item() == 1.0
+    assert patience.weights["weight"].item() == 1.0
 
 
 def test_what_is_missing_is_named():

@@ -8,12 +8,10 @@ import torch.nn.functional as F
 from graphs import random_graph
 from sklearn.linear_model import LogisticRegression
 
+from graphgate.baselines.convolution_embedders import DGI, GAE, VGAE, reconstruction_loss
 from graphgate.baselines.deepwalk import DeepWalk, DeepWalkFeatures
-from graphgate.baselines.dgi import DGI
-from graphgate.baselines.gae import GAE, VGAE, reconstruction_loss
 from graphgate.baselines.inputs import convolution_inputs
-from graphgate.baselines.label_propagation import LabelPropagation
-from graphgate.baselines.raw import RawFeatures
+from graphgate.baselines.untrained import LabelPropagation, RawFeatures
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import AttentionPattern

@@ -1,10 +1,8 @@
-"""A graph as the tensors that networks take, and randomness without side effects.
+"""A graph as the tensors that networks take, steps on them, and randomness without side effects.
 
 Sparse where that pays: `GCNConv(..., normalize=False)` is given the normalized adjacency as CSR,
 so that no (E, D) array of messages is gathered, and may be given features as CSR.
 """
-
-from __future__ import annotations
 
 import random
 from collections.abc import Iterator
@@ -47,10 +45,11 @@ def seeded(random_state: Any) -> Iterator[np.random.Generator]:
             random.setstate(python)
 
 
-def edge_index(graph: Graph) -> Tensor:
-    """(2, E) int64 as in PyG: column (j, i) where i attends over j; no self-loops."""
-    attended = graph.attended.tocoo()
-    return torch.from_numpy(np.stack([attended.col, attended.row]).astype(np.int64))
+def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    """One step of an optimizer down the gradient of a loss."""
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 
 
 def as_tensor(matrix: sp.csr_array) -> Tensor:

@@ -13,8 +13,6 @@ exact rather than approximated from stored activations; the loss watched for ear
 excludes the penalty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -97,11 +97,11 @@ _SAGE = f"{_BASELINES}.graphsage:GraphSAGE"
 METHODS = {
     method.name: method
     for method in (
-        Method("raw", f"{_BASELINES}.raw:RawFeatures", "Raw features", "X"),
+        Method("raw", f"{_BASELINES}.untrained:RawFeatures", "Raw features", "X"),
         Method("deepwalk", f"{_BASELINES}.deepwalk:DeepWalk", "DeepWalk", "A", ("paper", "edges")),
         Method(
             "label-propagation",
-            f"{_BASELINES}.label_propagation:LabelPropagation",
+            f"{_BASELINES}.untrained:LabelPropagation",
             "Label propagation",
             "A, Y",
         ),
@@ -113,19 +113,25 @@ METHODS = {
         ),
         Method("graphsage-lstm", _SAGE, "GraphSAGE-LSTM", "X, A"),
         Method("graphsage-pool", _SAGE, "GraphSAGE-pool", "X, A"),
-        Method("vgae", f"{_BASELINES}.gae:VGAE", "VGAE", "X, A", ("paper", "answers")),
+        Method(
+            "vgae", f"{_BASELINES}.convolution_embedders:VGAE", "VGAE", "X, A", ("paper", "answers")
+        ),
         Method("graphsage-mean", _SAGE, "GraphSAGE-mean", "X, A"),
         Method("graphsage-gcn", _SAGE, "GraphSAGE-GCN", "X, A"),
-        Method("gae", f"{_BASELINES}.gae:GAE", "GAE", "X, A", ("paper", "answers")),
-        Method("dgi", f"{_BASELINES}.dgi:DGI", "DGI", "X, A"),
+        Method(
+            "gae", f"{_BASELINES}.convolution_embedders:GAE", "GAE", "X, A", ("paper", "answers")
+        ),
+        Method("dgi", f"{_BASELINES}.convolution_embedders:DGI", "DGI", "X, A"),
         Method("gate", _GATE, "GATE", "X, A", ("paper", *_OURS)),
         Method("planetoid-t", f"{_BASELINES}.planetoid:PlanetoidT", "Planetoid-T", "X, A, Y"),
         Method("planetoid-i", f"{_BASELINES}.planetoid:PlanetoidI", "Planetoid-I", "X, A, Y"),
-        Method("chebyshev", f"{_BASELINES}.chebyshev:Chebyshev", "Chebyshev", "X, A, Y"),
-        Method("monet", f"{_BASELINES}.monet:MoNet", "MoNet", "X, A, Y"),
-        Method("gcn", f"{_BASELINES}.gcn:GCN", "GCN", "X, A, Y"),
+        Method(
+            "chebyshev", f"{_BASELINES}.convolution_classifiers:Chebyshev", "Chebyshev", "X, A, Y"
+        ),
+        Method("monet", f"{_BASELINES}.convolution_classifiers:MoNet", "MoNet", "X, A, Y"),
+        Method("gcn", f"{_BASELINES}.convolution_classifiers:GCN", "GCN", "X, A, Y"),
         Method("stogcn", f"{_BASELINES}.stogcn:StoGCN", "StoGCN", "X, A, Y"),
-        Method("gat", f"{_BASELINES}.gat:GAT", "GAT", "X, A, Y"),
+        Method("gat", f"{_BASELINES}.convolution_classifiers:GAT", "GAT", "X, A, Y"),
         Method("gate-edges", _GATE, "GATE, edges alone", "A", ("edges",), features=False),
         Method("gate-paper", _GATE, "GATE, the paper's text", "X, A", ("formulations",)),
         Method("gate-no-features", _GATE, "GATE/F, no feature loss", "X, A", ("ablation",)),
