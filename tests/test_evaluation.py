@@ -11,11 +11,11 @@ from experiment_runs import labelled_graph
 from graphgate.datasets.citation import Dataset
 from graphgate.errors import InputError
 from graphgate.experiments.evaluation import Evaluation, evaluate
+from graphgate.experiments.experiment import with_std
 from graphgate.experiments.protocol import (
     RunResult,
 )
 from graphgate.experiments.run_store import RunSpec
-from graphgate.experiments.settings import with_std
 from graphgate.io.files import write_json
 from graphgate.tasks.classification import PROBES
 

@@ -9,9 +9,8 @@ from experiment_runs import own
 
 from graphgate import experiments
 from graphgate.datasets.planetoid import NAMES
-from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, find_experiment
 from graphgate.experiments.methods import METHODS, find_method
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 
 
 def test_candidates_are_all_combinations():

@@ -126,12 +126,10 @@ class SampledContextTrainer(ContextTrainer):
         return FreeEmbedding(self.x, size)
 
     def loss(self, contexts: Contexts) -> Tensor:
-        nodes, place = np.unique(
-            np.concatenate([contexts.met[:, 0], contexts.unmet[:, 0]]), return_inverse=True
-        )
-        others = np.concatenate([contexts.met[:, 1], contexts.unmet[:, 1]])
+        node, context = np.concatenate([contexts.met, contexts.unmet]).T
+        nodes, place = np.unique(node, return_inverse=True)
         vectors = self._vectors(nodes).index_select(0, torch.from_numpy(place))
-        scores = (vectors * self.output(self.x, torch.from_numpy(others))).sum(dim=1)
+        scores = (vectors * self.output(self.x, torch.from_numpy(context))).sum(dim=1)
         met, unmet = scores.split([len(contexts.met), len(contexts.unmet)])
         return F.softplus(-met).sum() + F.softplus(unmet).sum()
 
@@ -224,8 +222,7 @@ class Planetoid(GraphClassifier):
         if len(starts) == 0:
             return
         for batch in endless_batches(starts, self.walk_batch, rng):
-            walks = random_walks(adjacency, batch, self.walk_length, rng)
-            met = walk_pairs(walks, self.window)
+            met = walk_pairs(random_walks(adjacency, batch, self.walk_length, rng), self.window)
             unmet = np.repeat(met, self.negatives, axis=0)
             unmet[:, 1] = rng.integers(graph.n_nodes, size=len(unmet))
             yield Contexts(met, unmet)

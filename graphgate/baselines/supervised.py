@@ -206,9 +206,8 @@ class NetworkClassifier(GraphClassifier):
 
     def _labelled(self, graph: Graph, split: str) -> LabelledPart | None:
         nodes = labelled_rows(graph, split)
-        if len(nodes) == 0:
+        if graph.labels is None or len(nodes) == 0:
             return None
-        assert graph.labels is not None
         mask = np.isin(np.arange(graph.n_nodes), nodes)
         seen = ReceptiveField.around(graph, mask, self._hops())
         rows = torch.from_numpy(np.flatnonzero(mask[seen.rows]))

@@ -66,7 +66,10 @@ class LabelPropagation(GraphClassifier):
         known = labelled_rows(graph, "train")
         given = np.eye(len(graph.classes))[graph.labels[known]]
         self.most_frequent_ = int(given.sum(axis=0).argmax())
-        transitions = _transitions(graph)
+        weights = symmetrized(graph).astype(np.float64)
+        totals = weights.sum(axis=0)
+        # (N, N), T_ij = w_ij / Σ_k w_kj: the probability of a jump from j to i.
+        transitions = sp.csr_array(weights @ sp.diags_array(1 / np.where(totals > 0, totals, 1)))
         fractions = np.zeros((graph.n_nodes, given.shape[1]))
         fractions[known] = given
         for _ in range(self.iterations):
@@ -81,10 +84,3 @@ class LabelPropagation(GraphClassifier):
     def _predict(self, graph: Graph) -> np.ndarray:
         reached = self.fractions_.any(axis=1)
         return np.where(reached, self.fractions_.argmax(axis=1), self.most_frequent_)
-
-
-def _transitions(graph: Graph) -> sp.csr_array:
-    """T_ij = w_ij / Σ_k w_kj, (N, N): the probability of a jump from j to i."""
-    weights = symmetrized(graph).astype(np.float64)
-    sums = weights.sum(axis=0)
-    return sp.csr_array(weights @ sp.diags_array(1 / np.where(sums > 0, sums, 1)))

@@ -3,8 +3,6 @@
 A user's own method is named by its location, `module:Class`; see docs/reproduce.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +39,11 @@ class Method:
     def make(self, params: Mapping[str, Any], random_state: int) -> Any:
         """A new, unfitted instance."""
         maker = self._maker()
-        self._check(params, maker)
+        known = signature(maker).parameters
+        for name, value in params.items():  # text for a number would fail deep inside a training
+            default = known[name].default if name in known else None
+            if isinstance(default, int | float) and not isinstance(value, int | float):
+                raise InputError(f"{name} of the method {self.name!r} is a number, got {value!r}")
         try:
             return maker(**params, random_state=random_state)
         except TypeError as error:
@@ -79,14 +81,6 @@ class Method:
             raise InputError(f"the method {self.name!r} cannot be imported: {error}") from None
         except AttributeError:
             raise InputError(f"there is no {name!r} in the module {module!r}") from None
-
-    def _check(self, params: Mapping[str, Any], maker: Any) -> None:
-        """Refuses text where a number belongs, before it fails deep inside a training."""
-        known = signature(maker).parameters
-        for name, value in params.items():
-            default = known[name].default if name in known else None
-            if isinstance(default, int | float) and not isinstance(value, int | float):
-                raise InputError(f"{name} of the method {self.name!r} is a number, got {value!r}")
 
 
 _imported: dict[str, str] = {}  # home -> digest of the source that is in memory
