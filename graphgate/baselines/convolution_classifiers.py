@@ -60,8 +60,7 @@ class ChebyshevLayer(nn.Module):
 
     def forward(self, x: Tensor, laplacian: Tensor) -> Tensor:
         """Clenshaw's recurrence: b_k = x W_k + 2 L b_k+1 - b_k+2, from the last k down."""
-        projected = F.linear(x, self.weights.flatten(0, 1))
-        first, *rest = projected.chunk(len(self.weights), dim=1)
+        first, *rest = F.linear(x, self.weights.flatten(0, 1)).chunk(len(self.weights), dim=1)
         b = after = torch.zeros_like(first)
         for y in reversed(rest):
             b, after = y + 2 * (laplacian @ b) - after, b
@@ -98,9 +97,9 @@ class Chebyshev(WindowClassifier):
         return max(2 * self.order, 1)
 
     def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
-        scaled = -normalized_adjacency(graph, loops=False)  # 2 / 2 (1 - A) - 1
-        laplacian = scaled[field.rows][:, field.rows]
-        return as_tensor(normalized_features(graph)[field.rows]), as_tensor(laplacian)
+        adjacency = normalized_adjacency(graph, loops=False)[field.rows][:, field.rows]
+        # The scaled Laplacian is 2 / 2 (1 - A) - 1.
+        return as_tensor(normalized_features(graph)[field.rows]), as_tensor(-adjacency)
 
 
 class MoNetLayer(nn.Module):
@@ -184,8 +183,9 @@ class GAT(PatientClassifier):
     def _network(self, n_features: int, n_classes: int) -> nn.Module:
         options = {"add_self_loops": False, "dropout": self.dropout}
         first = GATConv(n_features, self.hidden, self.heads, **options)
-        width = self.heads * self.hidden
-        second = GATConv(width, n_classes, self.output_heads, concat=False, **options)
+        second = GATConv(
+            self.heads * self.hidden, n_classes, self.output_heads, concat=False, **options
+        )
         return TwoLayers(first, second, self.dropout, F.elu)
 
     def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:

@@ -97,8 +97,7 @@ class VGAE(GAE):
     """
 
     def _model(self, n_features: int) -> models.VGAE:
-        sizes = (n_features, self.hidden, self.n_components)
-        return models.VGAE(_Encoder(*sizes, "mean", "log_std"))
+        return models.VGAE(_Encoder(n_features, self.hidden, self.n_components, "mean", "log_std"))
 
     def _loss(
         self, model: models.VGAE, inputs: tuple[Tensor, Tensor], pattern: AttentionPattern

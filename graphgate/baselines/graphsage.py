@@ -141,8 +141,7 @@ class LSTMLayer(MeanLayer):
         for draw in neighbors.T:
             gates = inputs.index_select(0, draw) + state @ self.state_gates
             enter, update, forget, leave = gates.chunk(4, dim=1)
-            kept = torch.sigmoid(forget + 1) * cell
-            cell = kept + torch.sigmoid(enter) * torch.tanh(update)
+            cell = torch.sigmoid(forget + 1) * cell + torch.sigmoid(enter) * torch.tanh(update)
             state = torch.sigmoid(leave) * torch.tanh(cell)
         return state @ self.neighbor
 

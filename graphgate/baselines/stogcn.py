@@ -59,8 +59,7 @@ def sample_neighbors(
     kept = order[rank < count]
     scale = np.maximum(sizes / count, 1)
     values = adjacency.data[kept] * scale[row[kept]]
-    sampled = sp.csr_array((values, (row[kept], adjacency.indices[kept])), adjacency.shape)
-    return sampled, scale
+    return sp.csr_array((values, (row[kept], adjacency.indices[kept])), adjacency.shape), scale
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
