@@ -29,11 +29,7 @@ def labelled(graph: Graph) -> Graph:
     known = np.isin(np.arange(graph.n_nodes), [2, 3, 4])
     labels = [int(i) % 2 if k else None for i, k in enumerate(known)]
     return Graph(
-        graph.x,
-        graph.adjacency,
-        labels=labels,
-        splits={"train": known},
-        directed=graph.directed,
+        graph.x, graph.adjacency, labels=labels, splits={"train": known}, directed=graph.directed
     )
 
 

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from baseline_graphs import (
-    dense_convolution,
-)
+from baseline_graphs import dense_convolution
 from graphs import random_graph
 
 from graphgate.baselines.inputs import convolution_inputs

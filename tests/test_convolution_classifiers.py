@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 import torch
 import torch_geometric.nn
-from baseline_graphs import (
-    labelled,
-    scores,
-)
+from baseline_graphs import labelled, scores
 from graphs import random_graph
 
 from graphgate.baselines.convolution_classifiers import GAT, GCN, Chebyshev, MoNet

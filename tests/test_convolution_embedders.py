@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from baseline_graphs import (
-    block_graph,
-    dense_convolution,
-    probe_accuracy,
-)
+from baseline_graphs import block_graph, dense_convolution, probe_accuracy
 from graphs import random_graph
 
 from graphgate.baselines.convolution_embedders import DGI, GAE, VGAE, reconstruction_loss
@@ -99,3 +95,13 @@ def test_graphs_without_edges(method, n):
     z = method.fit(Graph(np.eye(n, 3))).embedding_
     assert len(z) == n
     assert np.isfinite(z).all()
+
+
+def test_infomax_is_shown_the_features_of_other_nodes():
+    network = DGI(n_components=6, epochs=1).fit(block_graph()).network_
+    h, adjacency = torch.arange(50.0)[:, None], torch.eye(50)
+    torch.manual_seed(0)
+    shuffled, same = network.infomax.corruption(h, adjacency)
+    assert same is adjacency
+    assert not torch.equal(shuffled, h)
+    torch.testing.assert_close(shuffled.sort(dim=0).values, h)

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from baseline_graphs import (
-    block_graph,
-    probe_accuracy,
-)
+from baseline_graphs import block_graph, probe_accuracy
 
+from graphgate.baselines import deepwalk
 from graphgate.baselines.deepwalk import DeepWalk, DeepWalkFeatures
 from graphgate.graph.graph import Graph
+from graphgate.training.sampling import random_walks
 
 SMALL = [
     DeepWalk(n_components=16, walks=20, length=20),
@@ -53,3 +52,22 @@ def test_graphs_without_edges(method, n):
     z = method.fit(Graph(np.eye(n, 3))).embedding_
     assert len(z) == n
     assert np.isfinite(z).all()
+
+
+def test_a_node_without_edges_is_a_sentence_by_itself():
+    walks, isolated = np.array([[0, 1, 0], [2, 2, 2]]), np.array([False, False, True])
+    assert list(deepwalk._sentences(walks, isolated, ["a", "b", "c"])) == [["a", "b", "a"], ["c"]]
+
+
+def test_walks_have_the_requested_number_and_length(monkeypatch):
+    made = []
+
+    def note(*arguments):
+        made.append(random_walks(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(deepwalk, "random_walks", note)
+    DeepWalk(n_components=4, walks=3, length=7).fit(block_graph())
+    (walks,) = made
+    assert walks.shape == (3 * 120, 7)
+    np.testing.assert_array_equal(np.bincount(walks[:, 0]), 3)

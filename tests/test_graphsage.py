@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from baseline_graphs import (
-    accuracy,
-    noisy_blocks,
-    path,
-)
+from baseline_graphs import accuracy, noisy_blocks, path
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from torch import nn
@@ -99,3 +95,16 @@ def test_invalid_input_of_graphsage(blocks):
     fitted = GraphSAGE(**SMALL_SAGE | {"walks": 1}).fit(blocks)
     with pytest.raises(InputError, match="has 4 features, but GraphSAGE is expecting 30 features"):
         fitted.transform(path(4))
+
+
+def test_batches_pair_different_nodes_and_draw_negatives_by_degree():
+    star = Graph.from_edges(np.eye(7), [(0, i) for i in range(1, 6)])  # and 6 alone
+    method = GraphSAGE(walks=20, walk_length=4, negatives=2000, batch_size=64)
+    batches = list(method._batches(star, np.random.default_rng(0)))
+    pairs = np.concatenate([pairs for pairs, _ in batches])
+    assert (pairs[:, 0] != pairs[:, 1]).all()
+    assert set(pairs[:, 0]) == {0, 1, 2, 3, 4, 5}
+    drawn = np.bincount(np.concatenate([drawn for _, drawn in batches]), minlength=7)
+    degree = np.array([5, 1, 1, 1, 1, 1, 0])
+    expected = degree**0.75 / (degree**0.75).sum()
+    np.testing.assert_allclose(drawn / drawn.sum(), expected, atol=0.02)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from baseline_graphs import (
-    accuracy,
-    noisy_blocks,
-)
+from baseline_graphs import accuracy, noisy_blocks
 from torch import nn
 
+from graphgate.baselines import planetoid
+from graphgate.baselines.inputs import step
 from graphgate.baselines.planetoid import (
     Contexts,
     ContextTrainer,
@@ -80,3 +79,44 @@ def test_planetoid_works_without_edges_and_validation(planetoid, blocks):
     assert np.mean(predicted == blocks.labels) > 0.5
     with pytest.raises(InputError, match="learns from labels"):
         planetoid().fit(Graph(blocks.x))
+
+
+@pytest.fixture
+def steps(monkeypatch) -> list:
+    """One entry per step of any optimizer."""
+    taken = []
+
+    def note(optimizer, loss):
+        taken.append(loss.item())
+        step(optimizer, loss)
+
+    monkeypatch.setattr(planetoid, "step", note)
+    return taken
+
+
+def test_training_stops_without_a_better_accuracy(blocks, steps):
+    """With a single class the accuracy is 1 from the first step on."""
+    graph = Graph(blocks.x, labels=["a"] * 120, splits=dict(blocks.splits))
+    PlanetoidT(label_steps=0, graph_steps=0, iterations=50, patience=3).fit(graph)
+    assert len(steps) == 1 + 3
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(0.0, 5), (1.0, 10)])
+def test_steps_on_contexts_of_the_graph_in_training(blocks, steps, rate, expected):
+    PlanetoidI(label_steps=0, graph_steps=0, graph_rate=rate, iterations=5).fit(blocks)
+    assert len(steps) == expected
+
+
+def test_steps_before_training(blocks, steps):
+    PlanetoidI(label_steps=4, graph_steps=3, iterations=0).fit(blocks)
+    assert len(steps) == 4 + 3
+
+
+def test_contexts_have_a_bias_of_their_own():
+    torch.manual_seed(0)
+    x, rows = torch.rand(4, 3), torch.tensor([2, 0])
+    embedding = FeatureEmbedding(x, 5)
+    embedding.context_bias.data.fill_(10.0)
+    plain = x[rows] @ embedding.layer.weight.T
+    torch.testing.assert_close(embedding(x, rows), plain.relu())
+    torch.testing.assert_close(embedding(x, rows, for_context=True), (plain + 10).relu())

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from baseline_graphs import (
-    path,
-)
+from baseline_graphs import path
 from graphs import random_graph
 
 from graphgate.training.sampling import draw_neighbors, random_walks, symmetrized

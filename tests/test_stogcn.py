@@ -2,11 +2,10 @@
 
 import numpy as np
 import torch
-from baseline_graphs import (
-    labelled,
-)
+from baseline_graphs import labelled
 from graphs import random_graph
 
+from graphgate.baselines import stogcn
 from graphgate.baselines.inputs import normalized_adjacency
 from graphgate.baselines.stogcn import StoGCN, sample_neighbors
 
@@ -43,3 +42,21 @@ def test_stored_activations_make_samples_exact_for_constant_weights():
         for _ in range(200):  # until every neighbor has been sampled
             loss()
         torch.testing.assert_close(loss(), train.loss(model.network_(*train.inputs)))
+
+
+def test_noise_is_scaled_by_the_square_root_of_the_sampling_rate(monkeypatch):
+    """If dropout doubles the inputs, the noise of a node is its activation itself."""
+    graph = labelled(random_graph(7, hub=True))
+    model = StoGCN(neighbors=1, dropout=0.0, epochs=1).fit(graph)
+    train = model._labelled(graph, "train")
+    monkeypatch.setattr(stogcn, "dropped", lambda x, rate, training: 2 * x)
+    entered = []
+    model.network_.second.register_forward_pre_hook(lambda _, inputs: entered.extend(inputs))
+    with torch.no_grad():
+        model._objective(model.network_, train)()
+        activations = model.network_.first(train.inputs[0]).relu().numpy()
+    rows = stogcn._matrix(train.inputs[1])[train.rows.numpy()]
+    sampled, scale = sample_neighbors(rows, 1, np.random.default_rng(model.random_state))
+    assert scale.max() > 1
+    expected = (1 + 1 / np.sqrt(scale))[:, None] * (sampled @ activations)
+    np.testing.assert_allclose(entered[0], expected, rtol=1e-5)

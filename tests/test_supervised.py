@@ -1,14 +1,12 @@
 """How the supervised networks are trained, what they see, and when they stop."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from baseline_graphs import (
-    blocks,
-    labelled,
-    scores,
-)
+from baseline_graphs import blocks, labelled, path, scores
 from graphs import random_graph
 
 from graphgate.baselines.convolution_classifiers import GAT, GCN, Chebyshev, MoNet
@@ -87,3 +85,61 @@ def test_what_is_missing_is_named():
         GCN().fit(graph.with_splits({}))
     with pytest.raises(InputError, match="has 30 features, but GCN is expecting 6 features"):
         GCN(epochs=1).fit(labelled(random_graph(1))).predict(graph)
+
+
+def test_patience_counts_a_tie_as_reached():
+    network, patience = torch.nn.Linear(1, 1, bias=False), Patience(2)
+    for epoch in range(4):
+        torch.nn.init.constant_(network.weight, float(epoch))
+        assert not patience.over(0.8, 0.5, network)
+    assert patience.weights["weight"].item() == 3.0
+
+
+class FirstEpoch(Patience):
+    """Never stops, and keeps the weights of the first epoch."""
+
+    def over(self, loss, accuracy, network):
+        self.weights = self.weights or deepcopy(network.state_dict())
+        return False
+
+
+def test_the_weights_to_keep_are_those_of_the_fitted_network():
+    class Kept(GAT):
+        def _stopping(self):
+            return FirstEpoch(1)
+
+    kept, once = Kept(epochs=3).fit(blocks()), GAT(epochs=1).fit(blocks())
+    assert (kept.epochs_, once.epochs_) == (3, 1)
+    for ours, expected in zip(kept.network_.parameters(), once.network_.parameters(), strict=True):
+        torch.testing.assert_close(ours, expected)
+
+
+def test_dropout_acts_in_every_epoch():
+    class Spy(GCN):
+        def _objective(self, network, train):
+            loss = super()._objective(network, train)
+            return lambda: seen.append(network.training) or loss()
+
+    seen = []
+    Spy(epochs=3).fit(blocks())
+    assert seen == [True, True, True]
+
+
+def test_only_the_first_layer_of_a_window_classifier_decays():
+    model = GCN(weight_decay=0.25, epochs=1)
+    network = model._network(5, 2)
+    first, second = model._parameters(network)
+    assert first["weight_decay"] == 0.25
+    assert list(first["params"]) == list(network.first.parameters())
+    assert second.keys() == {"params"}
+    assert list(second["params"]) == list(network.second.parameters())
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_chebyshev_filters_see_twice_their_order(order):
+    graph = labelled(path(40))
+    model = Chebyshev(order=order, epochs=1).fit(graph)
+    part = model._labelled(graph, "train")
+    with torch.no_grad():
+        seen = model.network_(*part.inputs).index_select(0, part.rows).numpy()
+    np.testing.assert_allclose(seen, scores(model, graph)[graph.splits["train"]], atol=1e-6)

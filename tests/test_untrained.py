@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from baseline_graphs import (
-    accuracy,
-    block_graph,
-)
+from baseline_graphs import accuracy, block_graph
 from graphs import random_graph
 
 from graphgate.baselines.untrained import LabelPropagation, RawFeatures
