@@ -188,7 +188,7 @@ def test_formats_say_what_they_cannot_hold(tmp_path):
         ("z.csv", b"node_id,e0\n1,x\n", "line 2, column 'e0': 'x' is not a number"),
         ("z.csv", b"node_id,label\n1,x\n", "one row of floats per node"),
         ("z.csv", b"node_id,e0\n", "one row of floats per node"),
-        ("z.parquet", b"nothing", "is not a readable embedding"),
+        ("z.parquet", b"nothing", "cannot be read as Parquet"),
         ("z.npz", b"nothing", "is not a readable embedding"),
         ("z.npz", b"PK\x03\x04", "is not a readable embedding"),
         ("z.npy", b"", "must end in one of .parquet, .csv, .npz, .txt"),
@@ -209,10 +209,11 @@ def test_a_table_and_an_array_that_are_no_embeddings(tmp_path):
     pyarrow.parquet.write_table(pyarrow.table({"node_id": [1]}), tmp_path / "z.parquet")
     with pytest.raises(InputError, match="has no column 'embedding'"):
         read_embedding(tmp_path / "z.parquet")
-    table = pyarrow.table({"node_id": [1, 2], "embedding": [[1.0], [1.0, 2.0]]})
-    pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
-    with pytest.raises(InputError, match="is not a readable embedding"):
-        read_embedding(tmp_path / "z.parquet")
+    for vectors in ([[1.0], [1.0, 2.0]], [[1.0], [1.0, 2.0, 3.0]], [[1.0], None], [1.0, 2.0]):
+        table = pyarrow.table({"node_id": [1, 2], "embedding": vectors})
+        pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
+        with pytest.raises(InputError, match="must list D numbers per node"):
+            read_embedding(tmp_path / "z.parquet")
     np.savez(tmp_path / "z.npz", ids=np.array([1, 2]))
     with pytest.raises(InputError, match="is not a readable embedding"):
         read_embedding(tmp_path / "z.npz")

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from graphgate.errors import InputError
 from graphgate.io import files
-from graphgate.io.schema import check_fields
+from graphgate.io.files import check_fields
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 
 SCHEMA = {"size": int, "name": (str, type(None)), "fixed": bool, "rate": (float, int)}

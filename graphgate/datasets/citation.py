@@ -4,14 +4,13 @@ A folder that the user names comes first, then the cache that `fetch_dataset` fi
 bundled with the package. Only `fetch_dataset` uses the network.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from graphgate.datasets import bundled, planetoid
 from graphgate.datasets.download import download
@@ -69,7 +68,7 @@ class Dataset:
         """What to report beside every result on this dataset; empty for the public split."""
         return split_caveat(self.name, self.split)
 
-    def without_features(self) -> Dataset:
+    def without_features(self) -> Self:
         """The same dataset with nothing but its edges to learn from."""
         graph = self.graph
         bare = Graph(

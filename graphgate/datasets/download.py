@@ -1,7 +1,5 @@
 """Download one file, check it, and only then give it its name."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import urllib.error

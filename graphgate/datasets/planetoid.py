@@ -6,8 +6,6 @@ of every public reader: first the rows of `allx`, then the test rows, where `tx[
 have edges but neither features nor labels, and belong to no split.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random splits of the same sizes as Planetoid's."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from graphgate.errors import InputError

@@ -7,8 +7,6 @@ refused. The instructions are limited to those the files use as well, which rule
 ids, extension codes and every later protocol.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import pickletools

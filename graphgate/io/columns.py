@@ -1,7 +1,5 @@
 """Arrow columns -> attribute columns, without a loop over cells; Python values -> Arrow."""
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Mapping, Set
 from typing import Any
@@ -74,7 +72,7 @@ def _guessed(table: Table, name: str, kind: pa.DataType) -> Kind:
         return "number"
     if is_text(kind):
         return "category"
-    if _is_list(kind) or pa.types.is_map(kind):
+    if is_list(kind) or pa.types.is_map(kind):
         return "words"
     raise unfit(table, name, kind, "numbers, booleans, text, or lists of words")
 
@@ -86,7 +84,7 @@ def unfit(table: Table, name: str, kind: pa.DataType, wanted: str) -> InputError
     )
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
@@ -190,7 +188,7 @@ def _word_parts(
     if pa.types.is_map(kind):
         pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
         chunk = chunk.cast(pa.list_(pair))  # the keys of a map ignore slices
-    keys = chunk.flatten() if _is_list(chunk.type) else pa.nulls(0)
+    keys = chunk.flatten() if is_list(chunk.type) else pa.nulls(0)
     items = None
     if pa.types.is_struct(keys.type) and keys.type.num_fields == 2:  # how Polars represents a map
         keys, items = keys.flatten()

@@ -1,7 +1,5 @@
 """`read_graph`: tables, whole graphs and matrices in files -> `Graph`."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """A table of edges and an optional table of nodes -> `Graph`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -236,7 +234,7 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     if others := [name for name in table.names if name not in (source, target, *weight)]:
         _warn(f"{table.what}: {len(others):,} column(s) of edges are ignored: {listing(others)}")
     conversions: dict[str, Conversion] = {source: "text", target: "text"}
-    conversions |= dict.fromkeys(weight, "float")
+    conversions |= dict.fromkeys(weight, "number")
     read = dict(table.columns(list(conversions), conversions))
     cells = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
     weights = _weights(table, weight[0], read[weight[0]]) if weight else None

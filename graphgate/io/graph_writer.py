@@ -1,7 +1,5 @@
 """`Graph` -> tables of edges and nodes, which `from_tables` and `read_graph` read back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adjacency and feature matrices in files of NumPy, SciPy and Matrix Market."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

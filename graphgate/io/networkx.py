@@ -1,7 +1,5 @@
 """NetworkX graphs <-> `Graph`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

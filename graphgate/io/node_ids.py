@@ -1,7 +1,5 @@
 """Node ids in tables: integers or text, and the row of each."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

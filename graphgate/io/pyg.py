@@ -1,7 +1,5 @@
 """PyTorch Geometric `Data` <-> `Graph`."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

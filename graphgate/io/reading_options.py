@@ -1,10 +1,8 @@
 """How the tables of a graph are read, in a form that can be stored and applied again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from graphgate.errors import InputError
 from graphgate.graph.attributes import KINDS, Kind
@@ -53,7 +51,7 @@ class ReadingOptions:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> ReadingOptions:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         known = [field.name for field in fields(cls)]
         if odd := [name for name in stored if name not in known]:
             raise InputError(

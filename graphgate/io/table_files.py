@@ -1,7 +1,5 @@
 """Tables in files: opened by their ending, and written atomically as Parquet or CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables of named Arrow columns: in memory, or a Parquet file read a few columns at a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,9 +15,9 @@ from graphgate.io.files import StrPath, check_file, first_line
 
 _INDEX = re.compile(r"__index_level_\d+__")
 _TOGETHER = 8  # Parquet columns read at once: enough for two threads, few enough for memory
-# How a text file is to convert a column: unchanged, to float64, or by guessing although numbers
-# are written with leading zeros.
-Conversion = Literal["text", "float", "number"]
+# How a text file is to convert a column: unchanged, or by guessing although numbers are written
+# with leading zeros.
+Conversion = Literal["text", "number"]
 
 
 class Table:

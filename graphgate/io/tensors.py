@@ -4,8 +4,6 @@ Nothing in such a file can run code, and a file that is not exactly as expected 
 it is used.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +15,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.io.files import write_bytes
-from graphgate.io.schema import Schema, check_fields
+from graphgate.io.files import Schema, check_fields, write_bytes
 
 _HEADER = "graphgate"
 VERSION = 1

@@ -4,8 +4,6 @@ NetworkX has a reader for Pajek too, but it requires a label for every vertex, r
 follow arcs as arcs, and the neighbor lists of `*arcslist` as pairs with a weight.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings

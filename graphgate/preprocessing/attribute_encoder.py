@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes, Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate
-from graphgate.io.schema import check_fields
+from graphgate.io.files import check_fields
 from graphgate.preprocessing.column_rules import RULES, Rule
 
 MOST_CATEGORIES = 1000

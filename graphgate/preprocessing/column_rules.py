@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError, listing
 from graphgate.graph.attributes import Column, Kind
-from graphgate.io.schema import Schema, check_fields
+from graphgate.io.files import Schema, check_fields
 
 Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, features, values
 
