@@ -1,7 +1,7 @@
-"""Arrow columns -> attribute columns, without a loop over cells; Python values -> Arrow."""
+"""Arrow columns -> attribute columns and node ids, without a loop over cells."""
 
-import numbers
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from graphgate.graph.attributes import (
     number_column,
     words_column,
 )
-from graphgate.graph.validation import plain
 from graphgate.io.tables import Table
 
 _DAY = 86_400_000_000  # microseconds
@@ -37,11 +36,12 @@ def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kin
         column = _days(column)
     if is_text(column.type):
         column = column.cast(pa.large_string())
-    kind = kind or _guessed(table, name, column.type)
-    if kind == "category":
-        return _categories(table, name, column)
-    if kind == "words":
-        return _words(table, name, column)
+    if kind is None:
+        kind = next((guess for fits, guess in _GUESSES if fits(column.type)), None)
+    if kind is None:
+        raise unfit(table, name, column.type, "numbers, booleans, text, or lists of words")
+    if kind in ("category", "words"):
+        return (_categories if kind == "category" else _words)(table, name, column)
     return _numbers(table, name, column, kind)
 
 
@@ -65,18 +65,6 @@ def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), float(_DAY))
 
 
-def _guessed(table: Table, name: str, kind: pa.DataType) -> Kind:
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if is_number(kind) or pa.types.is_null(kind):
-        return "number"
-    if is_text(kind):
-        return "category"
-    if is_list(kind) or pa.types.is_map(kind):
-        return "words"
-    raise unfit(table, name, kind, "numbers, booleans, text, or lists of words")
-
-
 def unfit(table: Table, name: str, kind: pa.DataType, wanted: str) -> InputError:
     return InputError(
         f"{table.what}, column {name!r}: values of type {kind} cannot be used here; "
@@ -90,20 +78,27 @@ def is_list(kind: pa.DataType) -> bool:
     )
 
 
+_GUESSES: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
+    (pa.types.is_boolean, "boolean"),
+    (is_number, "number"),
+    (pa.types.is_null, "number"),
+    (is_text, "category"),
+    (is_list, "words"),
+    (pa.types.is_map, "words"),
+)
+
+
 # --- numbers and booleans ------------------------------------------------------------------------
 
 
 def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Column:
     values = floats(table, name, column)
-    if (infinite := np.isinf(values)).any():
-        row = int(np.argmax(infinite))
-        table.refuse_cell(row, name, "is not finite; fill or drop infinite values")
+    table.refuse_first(np.isinf(values), name, "is not finite; fill or drop infinite values")
     if kind == "number":
         # A copy: pandas may change its memory, and Parquet's reader over-allocates its own.
         return number_column(name, values.copy())
     odd = ~np.isnan(values) & (values != 0) & (values != 1)
-    if odd.any():
-        table.refuse_cell(int(np.argmax(odd)), name, "is neither true nor false")
+    table.refuse_first(odd, name, "is neither true nor false")
     return boolean_column(values)
 
 
@@ -162,21 +157,19 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         column = pc.utf8_split_whitespace(given)
     elif pa.types.is_null(column.type):
         column = column.cast(pa.list_(pa.string()))
-    pieces = [_word_parts(table, name, chunk) for chunk in column.chunks]
-    starts = np.cumsum(np.concatenate([[0], *(lengths for lengths, _, _ in pieces)]))
-    words = pa.chunked_array([words for _, words, _ in pieces], pa.large_string())
-    counts = np.concatenate([np.empty(0), *(counts for _, _, counts in pieces)])
+    lengths, words, counts = _word_parts(table, name, one_piece(column))
     with np.errstate(over="ignore"):
         stored = counts.astype(np.float32)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
     for wrong, problem in [
-        (words.is_null().to_numpy(), "contains a missing word; leave it out"),
+        (words.is_null().to_numpy(zero_copy_only=False), "contains a missing word; leave it out"),
         (~np.isfinite(stored), "contains a count that is not a finite float32 number"),
     ]:
         if wrong.any():
-            row = int(np.searchsorted(starts, int(np.argmax(wrong)), "right")) - 1
-            table.refuse_cell(row, name, problem)
-    coded = one_piece(words).dictionary_encode()
+            table.refuse_cell(int(rows[np.argmax(wrong)]), name, problem)
+    coded = words.dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
     return words_column(starts, codes, stored, coded.dictionary.to_pylist())
 
 
@@ -201,37 +194,93 @@ def _word_parts(
     return lengths, keys.cast(pa.large_string()), counts
 
 
-# --- Python values -------------------------------------------------------------------------------
+# --- node ids: integers or text ------------------------------------------------------------------
 
 
-def is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) or (
-        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "buif"
+def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids as int64 or text, none missing; UUIDs become text.
+
+    Where a value was missing, pandas stores integers as floats; they become integers again.
+    """
+    table.refuse_first(column.is_null().to_numpy(), name, "is not an id; give every row an id")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if is_text(column.type):
+        return column.cast(pa.large_string())
+    if str(column.type) == "extension<arrow.uuid>":
+        return pa.chunked_array([pa.array(map(str, column.to_pylist()), pa.large_string())])
+    if pa.types.is_floating(column.type) or pa.types.is_null(column.type):  # null: no rows
+        with suppress(pa.ArrowInvalid):  # refused below
+            return column.cast(pa.int64())
+    if pa.types.is_integer(column.type):
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"{table.what}, column {name!r}: an id does not fit into 64 bits; use text"
+            ) from None
+    raise InputError(
+        f"{table.what}, column {name!r}: ids of type {column.type} cannot be used; "
+        "use integers or text"
     )
 
 
-def python_column(values: list[Any]) -> pa.Array | None:
-    """Python values, None where missing, as an Arrow array; None if they are nested.
-
-    Sequences of text become lists, mappings from text to numbers become maps, and values of
-    several types become text.
-    """
-    items = [plain(value) for value in values]
-    given = [item for item in items if item is not None]
-    if given and all(isinstance(item, Mapping) for item in given):
-        if not all(isinstance(k, str) and is_real(v) for item in given for k, v in item.items()):
-            return None
-        pairs = [None if i is None else [(k, float(v)) for k, v in i.items()] for i in items]
-        return pa.array(pairs, pa.map_(pa.string(), pa.float64()))
-    if given and all(isinstance(item, (list, tuple, Set)) for item in given):
-        if not all(isinstance(word, str) for item in given for word in item):
-            return None
-        return pa.array([None if i is None else list(i) for i in items], pa.list_(pa.string()))
-    if not all(isinstance(item, (str, numbers.Real)) for item in given):
-        return None
+def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Text that spells integers, as `str` writes them, as integers; None if any of it does not."""
     try:
-        return pa.array(items, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
-        if all(isinstance(item, numbers.Real) for item in given):
-            return pa.array([None if i is None else float(i) for i in items], pa.float64())
-        return pa.array([None if i is None else str(i) for i in items], pa.string())
+        integers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    same = pc.equal(integers.cast(column.type), column)  # "07" is text
+    return integers if pc.all(same, min_count=0).as_py() else None
+
+
+def spelled_ids(table: Table, *columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """The ids of a text file: integers if every id in every column is one."""
+    return (_all_integers(columns) if table.spelled else None) or list(columns)
+
+
+def same_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Ids with one type: unchanged, integers where all of the text spells integers, or text."""
+    if len({column.type for column in columns}) == 1:
+        return list(columns)
+    return _all_integers(columns) or [column.cast(pa.large_string()) for column in columns]
+
+
+def _all_integers(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray] | None:
+    found = [as_integers(each) if is_text(each.type) else each for each in columns]
+    return None if any(column is None for column in found) else found
+
+
+def rows_of(ids: pa.ChunkedArray, cells: pa.ChunkedArray) -> np.ndarray:
+    """(E,) positions of the cells' ids among the ids of the nodes, -1 where there is none.
+
+    An integer matches text with the same digits.
+    """
+    ids, cells = same_type(ids, cells if len(cells) else ids.slice(0, 0))
+    found = pc.index_in(cells, value_set=one_piece(ids))
+    rows: np.ndarray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
+    return rows
+
+
+def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
+    if pc.count_distinct(ids).as_py() == len(ids):
+        return
+    first: dict[Any, int] = {}
+    for row, value in enumerate(ids.to_pylist()):
+        if first.setdefault(value, row) != row:
+            place = table.place(first[value])
+            table.refuse_cell(row, name, f"is also the id on {place}; ids must be distinct")
+
+
+def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:
+    """Distinct ids in order of first appearance, row by row, and each cell's position, (E, k)."""
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    together = pa.chunked_array(chunks, columns[0].type)
+    coded = one_piece(together).dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False).reshape(len(columns), -1).T
+    _, first = np.unique(codes.ravel(), return_index=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return pa.chunked_array([coded.dictionary.take(pa.array(order))]), rank[codes]

@@ -44,6 +44,9 @@ class CsvTable(Table):
     def __init__(self, path: StrPath) -> None:
         self.path, self.what = check_file(path), str(path)
         self.separator = SEPARATORS[file_ending(path)[0]]
+        self.hint = (
+            f" (columns must be separated by {'commas' if self.separator == ',' else 'tabs'})"
+        )
         self.names: list[str] = []
         with self._explained():
             header = next((cells for _, cells in self._records()), None)
@@ -52,13 +55,6 @@ class CsvTable(Table):
             if any("\n" in name for name in header):
                 self._check_quotes(header)
         self.names = check_names(self.what, header)
-
-    def require(self, *names: str) -> None:
-        try:
-            super().require(*names)
-        except InputError as error:
-            sign = "commas" if self.separator == "," else "tabs"
-            raise InputError(f"{error} (columns must be separated by {sign})") from None
 
     def columns(
         self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None

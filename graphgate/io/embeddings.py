@@ -19,9 +19,8 @@ import pyarrow.csv
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
-from graphgate.io.columns import floats, is_list, one_piece
+from graphgate.io.columns import floats, id_column, is_list, one_piece, spelled_ids
 from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
-from graphgate.io.node_ids import id_column, spelled_ids
 from graphgate.io.table_files import open_table, write_table
 from graphgate.io.tables import Conversion, Table, id_array, value_array
 

@@ -10,10 +10,9 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError, InputWarning
 from graphgate.graph.graph import Graph
-from graphgate.io.columns import is_real, python_column
 from graphgate.io.graph_tables import NODE, build_graph
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Table
+from graphgate.io.tables import Table, is_real, python_column
 
 
 def from_networkx(

@@ -1,7 +1,8 @@
 """Tables of named Arrow columns: in memory, or a Parquet file read a few columns at a time."""
 
+import numbers
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
@@ -33,9 +34,11 @@ class Table:
     names : the columns, distinct and not empty.
     spelled : whether values are known only by their spelling, as in text files; an integer and
         its digits are then the same.
+    hint : follows the columns in the message that one is absent.
     """
 
     spelled = False
+    hint = ""
 
     def __init__(
         self,
@@ -71,12 +74,19 @@ class Table:
             f"{self.what}, {self.place(row)}, column {name!r}: {self.cell(row, name)} {problem}"
         )
 
+    def refuse_first(self, wrong: np.ndarray, name: str, problem: str) -> None:
+        """Refuses the first cell of a column for which the mask is true, if there is any."""
+        if wrong.any():
+            self.refuse_cell(int(np.argmax(wrong)), name, problem)
+
     def require(self, *names: str) -> None:
         for name in names:
             if name not in self.names:
                 known = [repr(known) for known in self.names if known.isprintable()]
-                shown = listing(known, 5) or "none"
-                raise InputError(f"{self.what} has no column {name!r}; its columns are {shown}")
+                raise InputError(
+                    f"{self.what} has no column {name!r}; its columns are "
+                    f"{listing(known, 5) or 'none'}{self.hint}"
+                )
 
 
 class ParquetTable(Table):
@@ -132,16 +142,15 @@ def check_names(what: str, names: Sequence[Any]) -> list[str]:
 def _arrow_table(frame: Any, what: str) -> pa.Table:
     """A named pandas index becomes a column; one without a name is a row number."""
     try:
-        if isinstance(frame, pa.Table):
-            return frame
         if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
             named = any(name is not None for name in frame.index.names)
             frame = frame.reset_index() if named else frame
             check_names(what, list(frame.columns))  # Arrow would convert any name to text
             return pa.Table.from_pandas(frame, preserve_index=False)
-        if hasattr(frame, "to_arrow"):
-            found = frame.to_arrow()
-            return found if isinstance(found, pa.Table) else pa.table(found)
+        if hasattr(frame, "to_arrow"):  # the stream of Polars has types that Arrow cannot convert
+            frame = frame.to_arrow()
+        if isinstance(frame, pa.Table):
+            return frame
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
     except InputError:
@@ -199,3 +208,36 @@ def _typed_array(values: Any, what: str, allowed: tuple[type, ...]) -> pa.Array:
 
 def _base(kind: type) -> type:
     return next((base for base in _TYPES if issubclass(kind, base)), kind)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) or (
+        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "buif"
+    )
+
+
+def python_column(values: list[Any]) -> pa.Array | None:
+    """Python values, None where missing, as an Arrow array; None if they are nested.
+
+    Sequences of text become lists, mappings from text to numbers become maps, and values of
+    several types become text.
+    """
+    items = [plain(value) for value in values]
+    given = [item for item in items if item is not None]
+    if given and all(isinstance(item, Mapping) for item in given):
+        if not all(isinstance(k, str) and is_real(v) for item in given for k, v in item.items()):
+            return None
+        pairs = [None if i is None else [(k, float(v)) for k, v in i.items()] for i in items]
+        return pa.array(pairs, pa.map_(pa.string(), pa.float64()))
+    if given and all(isinstance(item, (list, tuple, Set)) for item in given):
+        if not all(isinstance(word, str) for item in given for word in item):
+            return None
+        return pa.array([None if i is None else list(i) for i in items], pa.list_(pa.string()))
+    if not all(isinstance(item, (str, numbers.Real)) for item in given):
+        return None
+    try:
+        return pa.array(items, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        if all(isinstance(item, numbers.Real) for item in given):
+            return pa.array([None if i is None else float(i) for i in items], pa.float64())
+        return pa.array([None if i is None else str(i) for i in items], pa.string())
