@@ -7,7 +7,7 @@
 .npy        the bare matrix, rows in the order of the graph; written only, because it has no ids
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -25,6 +25,7 @@ from graphgate.io.table_files import open_table, write_table
 from graphgate.io.tables import Conversion, Table, id_array, value_array
 
 EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
+READABLE_ENDINGS = EMBEDDING_ENDINGS[:-1]
 LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats that can store labels
 _LINES = 4096  # nodes whose text is in memory at once
 _BLOCK = 1 << 26
@@ -189,11 +190,14 @@ def read_embedding(path: StrPath) -> Embedding:
     float64 otherwise.
     """
     source = check_file(path)
-    read = _READERS.get(source.suffix.lower())
-    if read is None:
-        raise InputError(f"{path} must end in one of {', '.join(_READERS)}")
+    ending = source.suffix.lower()
+    if ending not in READABLE_ENDINGS:
+        raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
     try:
-        found = read(source)
+        if ending == ".npz":
+            found = _read_npz(source)
+        else:
+            found = _from_table((_open_word2vec if ending == ".txt" else open_table)(source))
     except InputError:
         raise
     except OSError as error:
@@ -218,11 +222,7 @@ def read_embedding(path: StrPath) -> Embedding:
     return found
 
 
-def _read_table(path: Path) -> Embedding:
-    return _from_table(open_table(path))
-
-
-def _read_word2vec(path: Path) -> Embedding:
+def _open_word2vec(path: Path) -> Table:
     with path.open("rb") as file:
         head = file.readline().split()
         if len(head) != 2 or not all(part.isdigit() for part in head):
@@ -242,7 +242,7 @@ def _read_word2vec(path: Path) -> Embedding:
         )
     if len(table) != n:
         raise InputError(f"{path} declares {n:,} nodes, but contains {len(table):,}")
-    return _from_table(Table(table, str(path), spelled=True))
+    return Table(table, str(path), spelled=True)
 
 
 def _from_table(table: Table) -> Embedding:
@@ -299,11 +299,3 @@ def _read_npz(path: Path) -> Embedding:
         integers = all(type(value) is int for value in ids)
         kind = np.int64 if integers else object
         return Embedding(np.array(ids, dtype=kind), file["embedding"], labels)
-
-
-_READERS: dict[str, Callable[[Path], Embedding]] = {
-    ".parquet": _read_table,
-    ".csv": _read_table,
-    ".npz": _read_npz,
-    ".txt": _read_word2vec,
-}

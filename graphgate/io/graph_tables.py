@@ -128,6 +128,14 @@ def make_graph(
     return graph
 
 
+def listed_once(
+    pairs: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Of edges that are listed in both directions, one each."""
+    once = pairs[:, 0] <= pairs[:, 1]
+    return pairs[once], None if weights is None else weights[once]
+
+
 def _note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
     """Warns of rows that did not become an edge of their own."""
     nothing = np.zeros(len(pairs), dtype=bool) if weights is None else weights == 0

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError, InputWarning
 from graphgate.graph.graph import Graph
-from graphgate.io.graph_tables import make_graph
+from graphgate.io.graph_tables import listed_once, make_graph
 
 
 def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
@@ -34,17 +34,15 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
         raise InputError("the Data has no nodes; a graph needs at least one")
     pairs, weights = _edges(data, n, weight)
     directed = not _is_symmetric(pairs, weights, n)
-    if not directed:  # the same edges, listed once
-        once = pairs[:, 0] <= pairs[:, 1]
-        pairs, weights = pairs[once], None if weights is None else weights[once]
-    ids = getattr(data, "ids", range(n))
+    if not directed:
+        pairs, weights = listed_once(pairs, weights)
     return make_graph(
         pairs,
         weights,
         "the Data",
         "the Data",
         x=None if data.x is None else _features(data.x),
-        ids=ids,
+        ids=getattr(data, "ids", range(n)),
         labels=_labels(data, n),
         splits=_splits(data, n, split),
         directed=directed,
@@ -81,12 +79,10 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
     }
     if x is None:
         fields["num_nodes"] = graph.n_nodes
-    elif isinstance(x, np.ndarray):
-        fields["x"] = torch.from_numpy(x.copy())
-    elif sparse:
+    elif sparse and sp.issparse(x):
         fields["x"] = _csr_tensor(x)
     else:
-        fields["x"] = torch.from_numpy(x.toarray())
+        fields["x"] = torch.from_numpy(x.toarray() if sp.issparse(x) else x.copy())
     if graph.weighted:
         fields["edge_weight"] = torch.from_numpy(entries.data.copy())
     if graph.labels is not None:
@@ -185,13 +181,12 @@ def _labels(data: Any, n: int) -> list[Any] | None:
             f"y has the shape {y.shape} for {n:,} nodes; labels need one value per node, so set "
             "it to None or to one column"
         )
-    values = y.tolist()
-    if y.dtype.kind in "iu":
-        classes = getattr(data, "classes", None)
-        if classes is not None and max(values) >= len(classes):
-            raise InputError(f"y has the class {max(values)}, but classes has {len(classes)}")
-        return [None if c < 0 else classes[c] if classes is not None else c for c in values]
-    return values
+    if y.dtype.kind not in "iu":
+        return list(y.tolist())
+    classes = getattr(data, "classes", None) or range(y.max() + 1)
+    if y.max() >= len(classes):
+        raise InputError(f"y has the class {y.max()}, but classes has {len(classes)}")
+    return [None if code < 0 else classes[code] for code in y.tolist()]
 
 
 def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
@@ -215,6 +210,4 @@ def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
 
 
 def _array(tensor: Any) -> np.ndarray:
-    if not hasattr(tensor, "detach"):
-        return np.asarray(tensor)
-    return np.asarray(tensor.detach().cpu().numpy())
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
