@@ -185,7 +185,7 @@ def test_a_wrong_node_table_is_one_sentence_with_the_place(read, nodes, words):
         ("source,target,weight\n1,2,x\n", r", line 2, column 'weight': 'x' is not a number"),
         (
             "source,target,weight\n1,2,\n",
-            r", line 2, column 'weight': the empty cell must be a number",
+            r", line 2, column 'weight': the empty cell is not a positive",
         ),
         ("source,target,weight\n1,2,3\n2,1,4\n", r": the undirected edge between"),
         (b"source,target\n1,2\n\xff,2\n", r", line 3: byte 0xff is not UTF-8"),

@@ -187,7 +187,10 @@ def test_a_heading_of_an_edge_list_is_left_out_and_noted(tmp_path):
     [
         ("1,2\n", r"comma-separated table must end in \.csv"),
         ("a b\nc\n", "line 2: 'c' names one node"),
-        ("a b 1\n\nb c\n", "line 3, column 'weight': the missing value must be a number"),
+        (
+            "a b 1\n\nb c\n",
+            "line 3, column 'weight': the missing value is not a positive finite number",
+        ),
         ("a b x y\n", "line 1: 'x y' after source and target is not a weight"),
         ("a b {'weight': }\n", "line 1: .* is not a weight"),
         ("a b {'weight': 'x'}\n", "line 1: .* is not a weight"),

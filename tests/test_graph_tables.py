@@ -267,7 +267,7 @@ def test_text_files_know_ids_by_their_spelling(tmp_path):
         (EDGES, {"name": ["a"]}, "has no column 'id'; its columns are 'name'"),
         (EDGES, NODES | {"size": [1.0, np.inf, 2]}, "row 1, column 'size': inf is not finite"),
         (EDGES | {"weight": [1, -1, 2]}, NODES, "row 1, column 'weight': -1 is not a positive"),
-        (EDGES | {"weight": [1, None, 2]}, NODES, "row 1, column 'weight': .* must be a number"),
+        (EDGES | {"weight": [1, None, 2]}, NODES, "row 1, column 'weight': .* is not a positive"),
         (EDGES | {"weight": [[1], [2], [3]]}, NODES, "column 'weight': values of type .*list"),
         ({"source": ["a"]}, NODES, "has no column 'target'"),
         ({"source": ["a"], "target": [None]}, NODES, "row 0, column 'target': the missing value"),

@@ -245,7 +245,7 @@ def weight(value):
         ),
         (weight(-1), {}, "edge 'a'–'b', column 'weight': -1 is not a positive finite"),
         (weight("heavy"), {}, "column 'weight': 'heavy' is not a number"),
-        (weight(float("nan")), {}, "column 'weight': .* must be a number"),
+        (weight(float("nan")), {}, "column 'weight': .* is not a positive"),
         (weight(float("inf")), {}, "column 'weight': inf is not a positive"),
         (weight(True), {}, "column 'weight': values of type bool cannot be used"),
         (nx.Graph([(float("nan"), 1)]), {}, "a node id is NaN"),

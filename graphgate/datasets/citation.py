@@ -70,14 +70,13 @@ class Dataset:
 
     def without_features(self) -> Self:
         """The same dataset with nothing but its edges to learn from."""
-        graph = self.graph
         bare = Graph(
             None,
-            graph.adjacency,
-            ids=graph.ids,
-            labels=graph.label_values(),
-            splits=graph.splits,
-            directed=graph.directed,
+            self.graph.adjacency,
+            ids=self.graph.ids,
+            labels=self.graph.label_values(),
+            splits=self.graph.splits,
+            directed=self.graph.directed,
         )
         return replace(self, graph=bare)
 
@@ -165,8 +164,11 @@ def fetch_dataset(
     """
     check_name(name)
     target = make_folder(cache_folder() if folder is None else Path(folder).expanduser())
-    files = planetoid.file_names(name)
-    missing = [f for f in files if _status((target / f).read_bytes, CHECKSUMS[f]) != "ok"]
+    missing = [
+        file
+        for file in planetoid.file_names(name)
+        if _status((target / file).read_bytes, CHECKSUMS[file]) != "ok"
+    ]
     with progress_bar(f"Downloading {name}", total=len(missing), show=progress) as advance:
         for file in missing:
             download(

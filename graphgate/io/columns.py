@@ -1,7 +1,6 @@
 """Arrow columns -> attribute columns and node ids, without a loop over cells."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -33,11 +32,11 @@ def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kin
         column = column.cast(column.type.value_type)
         kind = kind or "category"
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        column = _days(column)
+        moments = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)))
+        column = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), float(_DAY))
     if is_text(column.type):
         column = column.cast(pa.large_string())
-    if kind is None:
-        kind = next((guess for fits, guess in _GUESSES if fits(column.type)), None)
+    kind = kind or next((guess for fits, guess in _GUESSES if fits(column.type)), None)
     if kind is None:
         raise unfit(table, name, column.type, "numbers, booleans, text, or lists of words")
     if kind in ("category", "words"):
@@ -58,11 +57,6 @@ def one_piece(column: pa.ChunkedArray) -> pa.Array:
 
 def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
-def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    moments = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)))
-    return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), float(_DAY))
 
 
 def unfit(table: Table, name: str, kind: pa.DataType, wanted: str) -> InputError:
@@ -113,8 +107,6 @@ def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
         column = column.cast(pa.uint8()).cast(pa.float32())
     elif not is_number(kind):
         raise unfit(table, name, kind, "numbers")
-    if column.null_count and not pa.types.is_floating(column.type):
-        column = column.cast(pa.float64(), safe=False)
     values = one_piece(column).to_numpy(zero_copy_only=False)
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
@@ -137,12 +129,10 @@ def _parsed(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray
 
 def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
     kind = column.type
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column = column.cast(pa.float64())
     elif not (is_text(kind) or is_number(kind) or pa.types.is_boolean(kind)):
-        if not pa.types.is_null(kind):
-            raise unfit(table, name, kind, "text, numbers or booleans")
-        return Column("category", np.full(len(column), -1, dtype=np.int32))
+        raise unfit(table, name, kind, "text, numbers or booleans")
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     coded = one_piece(column).dictionary_encode()
@@ -188,9 +178,8 @@ def _word_parts(
     if not is_text(keys.type) or not (items is None or is_number(items.type)):
         raise unfit(table, name, kind, "text, lists of text, or maps from text to numbers")
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
-    if items is None:
-        return lengths, keys.cast(pa.large_string()), np.ones(len(keys))
-    counts = items.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    items = pa.array(np.ones(len(keys))) if items is None else items.cast(pa.float64(), safe=False)
+    counts = items.to_numpy(zero_copy_only=False)
     return lengths, keys.cast(pa.large_string()), counts
 
 
@@ -209,16 +198,14 @@ def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArr
         return column.cast(pa.large_string())
     if str(column.type) == "extension<arrow.uuid>":
         return pa.chunked_array([pa.array(map(str, column.to_pylist()), pa.large_string())])
-    if pa.types.is_floating(column.type) or pa.types.is_null(column.type):  # null: no rows
-        with suppress(pa.ArrowInvalid):  # refused below
-            return column.cast(pa.int64())
-    if pa.types.is_integer(column.type):
+    if is_number(column.type) or pa.types.is_null(column.type):  # null: no rows
         try:
             return column.cast(pa.int64())
         except pa.ArrowInvalid:
-            raise InputError(
-                f"{table.what}, column {name!r}: an id does not fit into 64 bits; use text"
-            ) from None
+            if pa.types.is_integer(column.type):
+                raise InputError(
+                    f"{table.what}, column {name!r}: an id does not fit into 64 bits; use text"
+                ) from None
     raise InputError(
         f"{table.what}, column {name!r}: ids of type {column.type} cannot be used; "
         "use integers or text"
@@ -259,8 +246,7 @@ def rows_of(ids: pa.ChunkedArray, cells: pa.ChunkedArray) -> np.ndarray:
     """
     ids, cells = same_type(ids, cells if len(cells) else ids.slice(0, 0))
     found = pc.index_in(cells, value_set=one_piece(ids))
-    rows: np.ndarray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
-    return rows
+    return pc.fill_null(found, -1).to_numpy().astype(np.int64)
 
 
 def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
@@ -275,12 +261,9 @@ def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
 
 def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:
     """Distinct ids in order of first appearance, row by row, and each cell's position, (E, k)."""
+    row_by_row = np.arange(len(columns) * len(columns[0])).reshape(len(columns), -1).T.ravel()
     chunks = [chunk for column in columns for chunk in column.chunks]
-    together = pa.chunked_array(chunks, columns[0].type)
-    coded = one_piece(together).dictionary_encode()
-    codes = coded.indices.to_numpy(zero_copy_only=False).reshape(len(columns), -1).T
-    _, first = np.unique(codes.ravel(), return_index=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return pa.chunked_array([coded.dictionary.take(pa.array(order))]), rank[codes]
+    together = one_piece(pa.chunked_array(chunks, columns[0].type))
+    coded = together.take(pa.array(row_by_row)).dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return pa.chunked_array([coded.dictionary]), codes.reshape(-1, len(columns))

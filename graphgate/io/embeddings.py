@@ -257,11 +257,12 @@ def _from_table(table: Table) -> Embedding:
     labels = None
     if "label" in columns:
         labels = spelled_ids(table, columns["label"])[0].to_pylist()
-    if table.spelled:
-        z = _matrix([floats(table, name, columns[name]) for name in vectors], len(ids))
-    else:
-        z = _listed(table, columns["embedding"])
-    return Embedding(ids.to_numpy(), z, labels)
+    if not table.spelled:
+        return Embedding(ids.to_numpy(), _listed(table, columns["embedding"]), labels)
+    wide = [floats(table, name, columns[name]) for name in vectors]
+    z = np.column_stack([np.empty((len(ids), 0)), *wide])
+    narrow = all(map(_written_as_float32, z.T))
+    return Embedding(ids.to_numpy(), z.astype(np.float32) if narrow else z, labels)
 
 
 def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
@@ -270,22 +271,14 @@ def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
     if not lists or pc.count_distinct(pc.list_value_length(column)).as_py() > 1:
         raise InputError(f"{table.what}: the column 'embedding' must list D numbers per node")
     flat = one_piece(column).flatten().to_numpy(zero_copy_only=False)
-    values: np.ndarray = flat.reshape(len(column), -1 if len(column) else 0)
-    return values
+    return flat.reshape(len(column), -1 if len(column) else 0)
 
 
-def _matrix(columns: list[np.ndarray], n: int) -> np.ndarray:
-    """(N, D) numbers read as float64, which may have been written as float32."""
-    wide = np.empty((n, len(columns)), dtype=np.float64)
-    narrow = True
-    for at, values in enumerate(columns):
-        wide[:, at] = values
-        with np.errstate(over="ignore"):
-            rounded = pa.array(wide[:, at].astype(np.float32))
-        # The digits of a float32 give the same number when read in double precision.
-        again = rounded.cast(pa.string()).cast(pa.float64()).to_numpy()
-        narrow = narrow and np.array_equal(again, wide[:, at])
-    return wide.astype(np.float32) if narrow else wide
+def _written_as_float32(values: np.ndarray) -> bool:
+    """Whether the digits of the nearest float32 give the same number in double precision."""
+    with np.errstate(over="ignore"):
+        rounded = pa.array(values.astype(np.float32))
+    return np.array_equal(rounded.cast(pa.string()).cast(pa.float64()).to_numpy(), values)
 
 
 def _read_npz(path: Path) -> Embedding:

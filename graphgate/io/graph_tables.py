@@ -111,16 +111,11 @@ def build_graph(
 
 
 def make_graph(
-    pairs: np.ndarray,
-    weights: np.ndarray | None,
-    edges: str,
-    nodes: str,
-    x: Any = None,
-    **fields: Any,
+    pairs: np.ndarray, weights: np.ndarray | None, edges: str, nodes: str, **fields: Any
 ) -> Graph:
     """The graph of (E, 2) row numbers; `edges` and `nodes` name what they come from, for errors."""
     try:
-        graph = Graph.from_edge_index(x, pairs.T, weights, **fields)
+        graph = Graph.from_edge_index(fields.pop("x", None), pairs.T, weights, **fields)
     except InputError as error:
         what = nodes if error.about == "nodes" else edges
         raise InputError(f"{what}: {error}", about=error.about) from None
@@ -215,8 +210,7 @@ def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
             column = column.cast(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise unfit(table, name, kind, "text or numbers as labels")
-    values: list[Any] = column.to_pylist()
-    return values
+    return column.to_pylist()
 
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -299,11 +293,9 @@ def _with_added(
 
 
 def _weights(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
-    missing = column.is_null().to_numpy()
-    table.refuse_first(missing, name, "must be a number; fill it or remove the row")
     if pa.types.is_boolean(column.type):
         raise unfit(table, name, column.type, "numbers")
     values = floats(table, name, column).astype(np.float64)
-    odd = ~(np.isfinite(values) & (values >= 0))
-    table.refuse_first(odd, name, "is not a positive finite number; fix the weight")
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    table.refuse_first(wrong, name, "is not a positive finite number; fix it, or remove the row")
     return values

@@ -165,8 +165,7 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
 
 def _reason(error: Exception) -> str:
     """Arrow names the column of a data frame in the second part of its error."""
-    found = re.search(r"failed for column (.+) with type object", str(error))
-    if found:
+    if found := re.search(r"failed for column (.+) with type object", str(error)):
         return f"column {found[1]!r} mixes values of several types; use only numbers or only text"
     parts = [str(part).strip() for part in error.args if str(part).strip()]
     return "; ".join(part.splitlines()[0] for part in parts) or first_line(error)
@@ -179,21 +178,26 @@ _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string
 
 def id_array(ids: Any) -> pa.Array:
     """Node ids as one Arrow column of integers or text."""
-    found = _typed_array(ids, "node id", (int, str))
-    return found.cast(pa.int64()) if pa.types.is_null(found.type) else found
+    return _typed_array(ids, "node id", (int, str), otherwise=pa.int64())
 
 
 def value_array(values: Any, what: str) -> pa.Array:
     """Labels or categories, None where missing, as one Arrow column of a single type."""
-    found = _typed_array(values, what, tuple(_TYPES))
-    return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+    return _typed_array(values, what, tuple(_TYPES), otherwise=pa.string())
 
 
-def _typed_array(values: Any, what: str, allowed: tuple[type, ...]) -> pa.Array:
+def _typed_array(
+    values: Any, what: str, allowed: tuple[type, ...], otherwise: pa.DataType
+) -> pa.Array:
+    """A column of the only allowed type in these values, or of another if all are missing."""
     items = [
         plain(item) for item in (values.tolist() if isinstance(values, np.ndarray) else values)
     ]
-    given = {_base(type(item)): item for item in reversed(items) if item is not None}
+    given = {
+        next((kind for kind in _TYPES if isinstance(item, kind)), type(item)): item
+        for item in reversed(items)
+        if item is not None
+    }
     if given.keys() == {int, float} and float in allowed:
         del given[int]
     odd = [item for kind, item in given.items() if kind not in allowed]
@@ -201,13 +205,9 @@ def _typed_array(values: Any, what: str, allowed: tuple[type, ...]) -> pa.Array:
         shown = odd[0] if odd else next(item for item in items if item is not None)
         raise InputError(f"the {what} {shown!r} cannot be stored: use only integers or only text")
     try:
-        return pa.array(items, _TYPES[next(iter(given))] if given else pa.null())
+        return pa.array(items, _TYPES[next(iter(given))] if given else otherwise)
     except (pa.ArrowInvalid, OverflowError):
         raise InputError(f"a {what} does not fit into 64 bits; use text") from None
-
-
-def _base(kind: type) -> type:
-    return next((base for base in _TYPES if issubclass(kind, base)), kind)
 
 
 def is_real(value: Any) -> bool:
