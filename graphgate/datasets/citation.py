@@ -126,8 +126,7 @@ def load_dataset(
 
 def available_split(name: str, folder: str | os.PathLike[str] | None = None) -> str:
     """The split of the dataset that `load_dataset` would load, without reading it."""
-    original = _original_folder(name, folder)
-    return "seeded" if original is None and name == "cora" else "public"
+    return "seeded" if _original_folder(name, folder) is None and name == "cora" else "public"
 
 
 def split_caveat(name: str, split: str) -> str:

@@ -194,10 +194,7 @@ def read_embedding(path: StrPath) -> Embedding:
     if ending not in READABLE_ENDINGS:
         raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
     try:
-        if ending == ".npz":
-            found = _read_npz(source)
-        else:
-            found = _from_table((_open_word2vec if ending == ".txt" else open_table)(source))
+        found = _read_npz(source) if ending == ".npz" else _read_table(source)
     except InputError:
         raise
     except OSError as error:
@@ -245,8 +242,9 @@ def _open_word2vec(path: Path) -> Table:
     return Table(table, str(path), spelled=True)
 
 
-def _from_table(table: Table) -> Embedding:
+def _read_table(path: Path) -> Embedding:
     """Vectors are columns of numbers in text, and lists in one column elsewhere."""
+    table = _open_word2vec(path) if path.suffix.lower() == ".txt" else open_table(path)
     others = [name for name in table.names if name not in ("node_id", "label")]
     vectors = others if table.spelled else ["embedding"]
     table.require("node_id", *vectors)
@@ -254,9 +252,8 @@ def _from_table(table: Table) -> Embedding:
     conversions |= dict.fromkeys(vectors, "number")
     columns = dict(table.columns([n for n in table.names if n in conversions], conversions))
     (ids,) = spelled_ids(table, id_column(table, "node_id", columns["node_id"]))
-    labels = None
-    if "label" in columns:
-        labels = spelled_ids(table, columns["label"])[0].to_pylist()
+    classes = spelled_ids(table, *[columns[name] for name in columns if name == "label"])
+    labels = classes[0].to_pylist() if classes else None
     if not table.spelled:
         return Embedding(ids.to_numpy(), _listed(table, columns["embedding"]), labels)
     wide = [floats(table, name, columns[name]) for name in vectors]

@@ -281,9 +281,8 @@ def _with_added(
     # Some of the ids in these rows are known; only the others are added.
     fresh = np.zeros(len(new), dtype=bool)
     fresh[places[missing[rows]]] = True
-    number = np.cumsum(fresh) - 1 + len(edges.ids)
     pairs = edges.pairs.copy()
-    pairs[rows] = np.where(missing[rows], number[places], pairs[rows])
+    pairs[missing] = (np.cumsum(fresh) - 1 + len(edges.ids))[places[missing[rows]]]
     added = new.filter(pa.array(fresh))
     if is_text(edges.ids.type):
         added = added.cast(pa.large_string())

@@ -53,12 +53,10 @@ def from_networkx(
         if name is not None:
             _require(columns, name, what)
     chosen = _chosen(columns, attributes, {label, split})
-    x, names = None, None
+    x, names = None, g.graph.get("feature_names")
     if len(chosen) == 1 and _holds_vectors(columns[chosen[0]]):
         matrix = _matrix(chosen.pop(), columns, ids)
         x = sp.csr_array(matrix) if np.count_nonzero(matrix) < 0.2 * matrix.size else matrix
-        names = g.graph.get("feature_names")
-        names = names if names is not None and len(names) == matrix.shape[1] else None
     rows = range(len(ids))
     return build_graph(
         edge_table(g, rows, weight, "the NetworkX graph"),
@@ -75,7 +73,7 @@ def from_networkx(
         ids=ids,
         labels=None if label is None else columns[label],
         splits=None if split is None else _masks(columns[split]),
-        feature_names=names,
+        feature_names=names if x is not None and len(names or ()) == x.shape[1] else None,
     )
 
 

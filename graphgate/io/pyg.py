@@ -73,9 +73,9 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
             about="nodes",
         )
     entries = graph.adjacency.tocoo()
-    dense = graph.x.toarray() if sp.issparse(graph.x) and not sparse else graph.x
+    x = graph.x.toarray() if sp.issparse(graph.x) and not sparse else graph.x
     arrays = {
-        "x": None if sp.issparse(dense) else dense,
+        "x": None if sp.issparse(x) else x,
         "edge_index": np.stack([entries.row, entries.col]).astype(np.int64),
         "edge_weight": entries.data if graph.weighted else None,
         "y": graph.labels,
@@ -86,25 +86,19 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
         for name, array in arrays.items()
         if array is not None
     }
-    if sp.issparse(dense):
-        fields["x"] = _csr_tensor(dense)
-    elif dense is None:
+    if sp.issparse(x):
+        parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
+        indptr, indices, values = map(torch.from_numpy, parts)
+        with warnings.catch_warnings():  # torch warns that CSR tensors are in beta
+            warnings.simplefilter("ignore", UserWarning)
+            fields["x"] = torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
+    elif x is None:
         fields["num_nodes"] = graph.n_nodes
     if graph.labels is not None:
         fields["classes"] = list(graph.classes)
     if graph.feature_names is not None:
         fields["feature_names"] = list(graph.feature_names)
     return Data(ids=graph.ids.tolist(), **fields)
-
-
-def _csr_tensor(x: sp.csr_array) -> Any:
-    import torch
-
-    parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
-    indptr, indices, values = map(torch.from_numpy, parts)
-    with warnings.catch_warnings():  # torch warns that CSR tensors are in beta
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
 
 
 def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | None]:

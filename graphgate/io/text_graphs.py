@@ -8,6 +8,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import dropwhile
 from typing import Any, NoReturn
 
 import numpy as np
@@ -142,20 +143,18 @@ class _PajekReader:
         text = read_text(self.path)
         for self.line, line in enumerate(text.split("\n"), start=1):
             fields = [quoted or bare for quoted, bare in _FIELD.findall(line)]
-            if not fields or fields[0].startswith("%"):
-                continue
-            if not fields[0].startswith("*"):
+            name = fields[0].lower() if fields else "%"
+            if name.startswith("*"):
+                if name not in sections:
+                    self._refuse(f"the section {fields[0]!r} is not one of {', '.join(sections)}")
+                if name == "*vertices":
+                    self._count(fields, max(10**6, 10 * len(text)))
+                elif name != "*network" and not self.n:
+                    self._refuse(f"{fields[0]} comes before *Vertices")
+                read = sections[name]
+                self.in_arcs = name.startswith("*arcs")
+            elif not name.startswith("%"):
                 read(fields)
-                continue
-            name = fields[0].lower()
-            if name not in sections:
-                self._refuse(f"the section {fields[0]!r} is not one of {', '.join(sections)}")
-            if name == "*vertices":
-                self._count(fields, max(10**6, 10 * len(text)))
-            elif name != "*network" and not self.n:
-                self._refuse(f"{fields[0]} comes before *Vertices")
-            read = sections[name]
-            self.in_arcs = name.startswith("*arcs")
         if not self.n:
             raise InputError(f"{self.path} is not a Pajek network: it has no *Vertices")
         return self._tables()
@@ -212,9 +211,7 @@ class _PajekReader:
             self._refuse(f"the vertex {fields[0]} is given twice")
         if len(fields) > 1:
             self.labels[row] = fields[1]
-        rest = fields[2:]
-        while rest and _is_number(rest[0]):  # two or three coordinates
-            rest = rest[1:]
+        rest = list(dropwhile(_is_number, fields[2:]))  # without two or three coordinates
         rest = rest[len(rest) % 2 :]  # a shape, then pairs
         for name, value in zip(rest[::2], rest[1::2], strict=True):
             self.columns.setdefault(name, {})[row] = value
