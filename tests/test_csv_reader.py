@@ -62,7 +62,7 @@ def test_spellings_of_the_same_table(read, nodes):
     assert read(nodes).classes == ("x", "y")
 
 
-def test_columns_may_stand_in_any_order(read):
+def test_columns_may_be_in_any_order(read):
     graph = read(
         "label,b,id,a\nx,2,1,0.5\n,-1,2,1e3\ny,0,3,0\n", "target,source\n2,1\n", directed=True
     )
@@ -96,7 +96,7 @@ def test_weights_are_kept_and_added(read):
         ("1,2\n2,3\n", False, None),
     ],
 )
-def test_rows_that_are_no_edges_of_their_own_are_counted(read, recwarn, rows, directed, noted):
+def test_merged_and_dropped_rows_are_counted(read, recwarn, rows, directed, noted):
     read(edges=f"source,target\n{rows}", directed=directed)
     assert [str(each.message).partition(": ")[2] for each in recwarn] == ([noted] if noted else [])
 
@@ -197,7 +197,7 @@ def test_a_wrong_edge_table_is_one_sentence_with_the_place(read, edges, words):
     assert "\n" not in str(caught.value)
 
 
-def test_paths_that_are_no_files(tmp_path):
+def test_paths_that_are_not_files(tmp_path):
     (tmp_path / "nodes.csv").write_text(NODES)
     with pytest.raises(InputError, match=r"edges\.csv does not exist"):
         read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")

@@ -42,7 +42,7 @@ def same(a: Graph, b: Graph) -> None:
 
 @settings(max_examples=60)
 @given(graphs())
-def test_there_and_back(graph):
+def test_round_trip(graph):
     for sparse in (False, True):
         back = from_pyg(to_pyg(graph, sparse=sparse))
         same(back, graph)
@@ -51,7 +51,7 @@ def test_there_and_back(graph):
         assert isinstance(back.x, np.ndarray) == (not sparse or isinstance(graph.x, np.ndarray))
 
 
-def test_everything_that_a_graph_has_goes_along():
+def test_every_field_of_a_graph_is_kept():
     graph = Graph.from_edges(
         [[1.0, 0], [2, 3], [4, 5], [0, 1]],
         [("a", 7), (7, ("c", 1))],
@@ -72,7 +72,7 @@ def test_everything_that_a_graph_has_goes_along():
     assert graph.x[0, 0] == 1
 
 
-def test_what_pyg_users_have():
+def test_typical_data():
     data = Data(
         x=torch.eye(3),
         edge_index=PATH,
@@ -88,7 +88,7 @@ def test_what_pyg_users_have():
     assert graph.ids.dtype == np.int64
 
 
-def test_direction_is_found_as_pyg_finds_it():
+def test_direction_is_detected_as_in_pyg():
     one_way = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
     graph = from_pyg(one_way)
     assert graph.directed
@@ -102,7 +102,7 @@ def test_direction_is_found_as_pyg_finds_it():
     assert weighted.is_undirected()
 
 
-def test_without_features_there_are_only_edges():
+def test_a_graph_without_features_has_only_edges():
     graph = from_pyg(Data(edge_index=PATH, num_nodes=5))
     assert graph.x is None
     assert graph.n_nodes == 5
@@ -112,7 +112,7 @@ def test_without_features_there_are_only_edges():
     assert from_pyg(back).fingerprint() == graph.fingerprint()
 
 
-def test_attributes_are_to_be_encoded_first():
+def test_attributes_must_be_encoded_first():
     table = Attributes.from_columns({"size": [1, 2, 3], "town": ["a", None, "b"]})
     graph = Graph(attributes=table)
     with pytest.raises(InputError, match=r"encode the attributes with AttributeEncoder"):
@@ -142,7 +142,7 @@ def test_weights_under_another_name():
         from_pyg(Data(x=torch.eye(3), edge_index=PATH), weight="strength")
 
 
-def test_parallel_edges_are_merged_and_noted():
+def test_parallel_edges_are_merged_with_a_warning():
     index = torch.tensor([[0, 0, 1, 1], [1, 1, 0, 0]])
     with pytest.warns(
         InputWarning, match="2 edges include 1 between nodes that are already joined"
@@ -207,7 +207,7 @@ def test_without_pyg(monkeypatch):
         to_pyg(Graph([[1.0]]))
 
 
-def test_what_is_no_data():
+def test_what_is_not_a_data_object():
     with pytest.raises(InputError, match=r"is required, got list; of a dataset pass an element"):
         from_pyg([])
     with pytest.raises(InputError, match="no nodes"):
