@@ -293,10 +293,15 @@ def test_leading_zeros_far_down_the_file_and_across_blocks(read, monkeypatch):
         assert table.kinds["a"] == "number"
 
 
-def test_leading_zeros_at_the_edge_of_a_block(read, monkeypatch):
+@pytest.mark.parametrize(
+    ("owner", "size"),
+    [(csv_reader, "_BLOCK"), (csv_reader._Scan, "_PIECE")],
+    ids=["block", "piece"],
+)
+def test_leading_zeros_at_the_edge_of_a_block(read, monkeypatch, owner, size):
     rows = "".join(f"{row},  -042\n" if row == 3 else f"{row},10{row:05}\n" for row in range(8))
     for block in range(16, 64):
-        monkeypatch.setattr(csv_reader, "_BLOCK", block)
+        monkeypatch.setattr(owner, size, block)
         assert read("id,n\n" + rows).attributes.kinds == {"n": "category"}, block
 
 
@@ -372,7 +377,9 @@ def test_quotes_of_good_files(read, monkeypatch, cells, block, start):
     assert graph.attributes["note"].tolist() == expected
 
 
-def test_good_files_are_opened_twice_and_walked_never(read, monkeypatch):
+@pytest.mark.parametrize("piece", [5, 8, 13, 1 << 18])
+def test_good_files_are_opened_twice_and_walked_never(read, monkeypatch, piece):
+    monkeypatch.setattr(csv_reader._Scan, "_PIECE", piece)
     opened = []
     monkeypatch.setattr(
         csv_reader, "decompressed", lambda path: opened.append(path) or decompressed(path)
