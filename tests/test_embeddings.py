@@ -102,6 +102,18 @@ def test_a_failure_leaves_the_old_file_unchanged(tmp_path, name, monkeypatch):
     assert (tmp_path / name).read_text() == "old"
 
 
+@pytest.mark.parametrize("ending", [".csv", ".txt"])
+def test_text_keeps_double_precision_where_the_digits_need_it(tmp_path, ending):
+    vectors = np.array([[0.1, 1 / 3], [0.2, 0.1 + 1e-9]])
+    found = read_embedding(write_embedding(tmp_path / f"z{ending}", [1, 2], vectors))
+    assert found.vectors.dtype == np.float64
+    np.testing.assert_array_equal(found.vectors, vectors)
+    single = vectors.astype(np.float32)
+    found = read_embedding(write_embedding(tmp_path / f"z{ending}", [1, 2], single))
+    assert found.vectors.dtype == np.float32
+    np.testing.assert_array_equal(found.vectors, single)
+
+
 # --- every format --------------------------------------------------------------------------------
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)

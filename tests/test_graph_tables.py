@@ -139,7 +139,11 @@ def test_other_columns_of_edges_are_named_in_a_warning(made):
 
 # --- nodes that the node table lacks -------------------------------------------------------------
 
-MORE = {"source": ["a", "z", "b", "y"], "target": ["b", "a", "z", "y"], "weight": [1.0, 2, 3, 4]}
+MORE = {
+    "source": ["a", "z", "b", "y"],
+    "target": ["b", "a", "z", "y"],
+    "weight": [1.0, 2.0, 3.0, 4.0],
+}
 
 
 def test_edges_to_unknown_nodes_are_dropped_and_counted(made):
@@ -149,6 +153,9 @@ def test_edges_to_unknown_nodes_are_dropped_and_counted(made):
         graph = made(MORE)
     assert graph.n_nodes == 3
     assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0]
+    with pytest.warns(InputWarning, match="3 of 4 edges name a node"):
+        again = made({name: values[::-1] for name, values in MORE.items()})
+    assert (again.adjacency != graph.adjacency).nnz == 0  # each edge keeps its own weight
 
 
 def test_edges_that_all_name_unknown_nodes_are_refused(made):

@@ -156,6 +156,13 @@ def test_parallel_edges_are_merged_with_a_warning():
     assert graph.adjacency.toarray().tolist() == [[0, 3], [3, 0]]
 
 
+def test_repeated_edges_do_not_make_a_graph_directed():
+    index = torch.tensor([[0, 0, 1], [1, 1, 0]])
+    with pytest.warns(InputWarning, match="already joined"):
+        graph = from_pyg(Data(edge_index=index, num_nodes=2))
+    assert (graph.directed, graph.n_edges) == (False, 1)
+
+
 def test_self_loops_are_dropped_and_counted():
     index = torch.tensor([[0, 1, 0], [1, 0, 0]])
     with pytest.warns(InputWarning, match=r"2 edges include 1 from a node to itself \(left out\)"):

@@ -103,6 +103,13 @@ def test_pajek_arcs_edges_and_both(tmp_path):
     assert (none.directed, none.n_edges) == (False, 2)
 
 
+def test_pajek_weights_and_loops(tmp_path):
+    light = read(tmp_path, "g.net", "*vertices 3\n*edges\n1 2 0.5\n2 3\n")
+    assert light.adjacency.toarray().tolist() == [[0, 0.5, 0], [0.5, 0, 1], [0, 1, 0]]
+    with pytest.warns(InputWarning, match="3 edges include 1 from a node to itself"):
+        read(tmp_path, "g.net", "*vertices 3\n*arcs\n1 2\n2 3\n*edges\n3 3\n")
+
+
 def test_pajek_without_labels_and_with_labels_twice(tmp_path):
     assert read(tmp_path, "g.net", "*vertices 3\n*edges\n1 3\n").ids.tolist() == [1, 2, 3]
     text = '*vertices 2\n1 "same"\n2 "same"\n*edges\n1 2\n'

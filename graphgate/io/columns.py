@@ -107,8 +107,7 @@ def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
         column = column.cast(pa.uint8()).cast(pa.float32())
     elif not is_number(kind):
         raise unfit(table, name, kind, "numbers")
-    values = one_piece(column).to_numpy(zero_copy_only=False)
-    return values.astype(np.float32) if values.dtype == np.float16 else values
+    return one_piece(column).to_numpy(zero_copy_only=False)
 
 
 def _parsed(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -143,8 +142,8 @@ def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
 def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
     if is_text(column.type):
         trimmed = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
-        given = pc.if_else(pc.equal(trimmed, ""), None, trimmed)  # splitting "" would give a word
-        column = pc.utf8_split_whitespace(given)
+        # Splitting "" would give a word.
+        column = pc.utf8_split_whitespace(pc.if_else(pc.equal(trimmed, ""), None, trimmed))
     elif pa.types.is_null(column.type):
         column = column.cast(pa.list_(pa.string()))
     lengths, words, counts = _word_parts(table, name, one_piece(column))
@@ -179,8 +178,7 @@ def _word_parts(
         raise unfit(table, name, kind, "text, lists of text, or maps from text to numbers")
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
     items = pa.array(np.ones(len(keys))) if items is None else items.cast(pa.float64(), safe=False)
-    counts = items.to_numpy(zero_copy_only=False)
-    return lengths, keys.cast(pa.large_string()), counts
+    return lengths, keys.cast(pa.large_string()), items.to_numpy(zero_copy_only=False)
 
 
 # --- node ids: integers or text ------------------------------------------------------------------
@@ -255,15 +253,14 @@ def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
     first: dict[Any, int] = {}
     for row, value in enumerate(ids.to_pylist()):
         if first.setdefault(value, row) != row:
-            place = table.place(first[value])
-            table.refuse_cell(row, name, f"is also the id on {place}; ids must be distinct")
+            problem = f"is also the id on {table.place(first[value])}; ids must be distinct"
+            table.refuse_cell(row, name, problem)
 
 
 def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:
     """Distinct ids in order of first appearance, row by row, and each cell's position, (E, k)."""
     row_by_row = np.arange(len(columns) * len(columns[0])).reshape(len(columns), -1).T.ravel()
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    together = one_piece(pa.chunked_array(chunks, columns[0].type))
+    together = pa.concat_arrays([one_piece(column) for column in columns])
     coded = together.take(pa.array(row_by_row)).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return pa.chunked_array([coded.dictionary]), codes.reshape(-1, len(columns))

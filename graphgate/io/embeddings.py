@@ -146,8 +146,9 @@ def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide
     if wide:
         columns |= {f"e{at}": pa.array(values[:, at]) for at in range(values.shape[1])}
     else:
-        flat = pa.array(values.ravel())
-        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        columns["embedding"] = pa.FixedSizeListArray.from_arrays(
+            pa.array(values.ravel()), values.shape[1]
+        )
     if labels is not None:
         columns["label"] = labels
     return pa.table(columns)
@@ -286,6 +287,5 @@ def _read_npz(path: Path) -> Embedding:
             pairs = zip(labels, file["labelled"].tolist(), strict=True)
             labels = [label if given else None for label, given in pairs]
         ids = file["ids"].tolist()
-        integers = all(type(value) is int for value in ids)
-        kind = np.int64 if integers else object
+        kind = np.int64 if all(type(value) is int for value in ids) else object
         return Embedding(np.array(ids, dtype=kind), file["embedding"], labels)

@@ -75,9 +75,8 @@ def read_text(path: StrPath) -> str:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
         raise InputError(
-            f"{path} is not UTF-8 text: byte {error.start:,} is 0x{byte:02x}; "
+            f"{path} is not UTF-8 text: byte {error.start:,} is 0x{error.object[error.start]:02x}; "
             "save it as UTF-8, or give it the ending of its format"
         ) from None
     if "\0" in text:

@@ -92,8 +92,11 @@ def _array(column: Column) -> pa.Array:
         codes = pa.array(values, mask=column.missing)
         return pa.DictionaryArray.from_arrays(codes, value_array(column.vocabulary, "category"))
     counts = values.data
-    small = counts.sum() <= 2 * values.nnz + 99
-    if not small or (counts != np.floor(counts)).any() or (counts < 1).any():
+    if (
+        counts.sum() > 2 * values.nnz + 99
+        or (counts != np.floor(counts)).any()
+        or (counts < 1).any()
+    ):
         return _map(values, column.vocabulary)
     times = counts.astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(times)])[values.indptr]
@@ -137,8 +140,7 @@ def _flat(nodes: pa.Table, graph: Graph) -> pa.Table:
 
 
 def _text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    words = pc.list_flatten(column)
-    if pc.any(pc.match_substring_regex(words, r"\s|^$")).as_py():
+    if pc.any(pc.match_substring_regex(pc.list_flatten(column), r"\s|^$")).as_py():
         raise InputError(
             f"the column {name!r} contains a word that is empty or has white space, which CSV "
             "cannot store; write .parquet"

@@ -66,8 +66,7 @@ class ReadingOptions:
             table.require(cast("str", self.weight))
         if len({self.source, self.target, self.weight}) < 3:
             raise InputError(f"{table.what}: source, target and weight must be different columns")
-        weight = [name for name in table.names if name == self.weight]
-        return [self.source, self.target, *weight]
+        return [self.source, self.target, *(name for name in table.names if name == self.weight)]
 
     def label_column(self, table: Table) -> str | None:
         """The column of the labels, if there is one that is not dropped."""

@@ -94,9 +94,8 @@ class ParquetTable(Table):
 
     def __init__(self, path: StrPath) -> None:
         self.what, self._place = str(path), None
-        found = check_file(path)
         with self._explained():
-            self._file = pyarrow.parquet.ParquetFile(found, pre_buffer=False)
+            self._file = pyarrow.parquet.ParquetFile(check_file(path), pre_buffer=False)
             names = check_names(self.what, self._file.schema_arrow.names)
         # A pandas index without a name is a row number, not a column.
         self.names = [name for name in names if not _INDEX.fullmatch(name)]

@@ -84,8 +84,9 @@ def check_tensors(
 ) -> None:
     """Refuse tensors whose names, shapes or types are not those that the header requires."""
     if tensors.keys() != expected.keys():
-        odd = sorted(tensors.keys() ^ expected.keys())[0]
-        raise InputError(f"{what}: its tensors do not fit its header ({odd!r})")
+        raise InputError(
+            f"{what}: its tensors do not fit its header ({min(tensors.keys() ^ expected.keys())!r})"
+        )
     for name, (shape, dtype) in expected.items():
         if tuple(tensors[name].shape) != shape or tensors[name].dtype != dtype:
             seen = f"{tuple(tensors[name].shape)} of {tensors[name].dtype}"
