@@ -9,8 +9,8 @@ import numpy as np
 from graphgate.errors import InputError
 from graphgate.estimators.base import Content, GraphKind
 from graphgate.estimators.hyperparameters import DTYPES, from_json, to_json
+from graphgate.io.files import Schema, check_fields
 from graphgate.io.provenance import versions
-from graphgate.io.schema import Schema, check_fields
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder

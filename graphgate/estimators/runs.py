@@ -26,13 +26,12 @@ from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.hyperparameters import from_json, to_json
 from graphgate.graph.graph import Graph
-from graphgate.io.attention import write_attention
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import StrPath, check_new_folder
+from graphgate.io.files import Schema, StrPath, check_fields, check_new_folder
 from graphgate.io.graph_files import read_graph
+from graphgate.io.model_outputs import write_attention
 from graphgate.io.provenance import versions
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.schema import Schema, check_fields
 
 _FIELDS: Schema = {
     "command": str,

@@ -13,7 +13,7 @@ from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate
-from graphgate.io.schema import check_fields
+from graphgate.io.files import check_fields
 from graphgate.preprocessing.column_rules import RULES, Rule, rule_from_dict
 
 SPARSE_BELOW = 0.2  # fraction of values that are not zero

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError, listing
 from graphgate.graph.column_kinds import Column, Kind
-from graphgate.io.schema import Schema, check_fields
+from graphgate.io.files import Schema, check_fields
 
 MOST_CATEGORIES = 1000
 ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length

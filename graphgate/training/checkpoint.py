@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.io.schema import Schema
+from graphgate.io.files import Schema
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 from graphgate.training.adam import Adam
 from graphgate.training.history import History
