@@ -190,10 +190,10 @@ def read_embedding(path: StrPath) -> Embedding:
     Vectors from text files are float32 if float32 numbers are written with these digits, and
     float64 otherwise.
     """
-    source = check_file(path)
-    ending = source.suffix.lower()
-    if ending not in READABLE_ENDINGS:
+    ending = Path(path).suffix.lower()
+    if ending not in READABLE_ENDINGS and not Path(path).is_dir():
         raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
+    source = check_file(path)
     try:
         found = _read_npz(source) if ending == ".npz" else _read_table(source)
     except InputError:
