@@ -118,8 +118,9 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
                 InputWarning,
                 stacklevel=3,
             )
-    weights = None if data.get(weight) is None else _array(data[weight]).reshape(-1)
-    return pairs, edge_weights(weights, len(pairs))
+    if data.get(weight) is None:
+        return pairs, None
+    return pairs, edge_weights(_array(data[weight]).reshape(-1), len(pairs))
 
 
 def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
