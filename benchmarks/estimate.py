@@ -22,9 +22,8 @@ import numpy as np
 from machine import description, listed, ratio_spread, use_threads
 from synthetic import block_graph
 
-from graphgate.estimators.estimate import plan_for
+from graphgate.estimators.estimate import measured_time, plan_for
 from graphgate.estimators.gate import GATE
-from graphgate.estimators.training_time import measured_time
 from graphgate.experiments.measure import measured, resident
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json

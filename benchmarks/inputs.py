@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.datasets.citation import NAMES, load_dataset
-from graphgate.estimators.presets import find_preset
+from graphgate.estimators.hyperparameters import find_preset
 from graphgate.experiments.experiment import find_experiment
 from graphgate.graph.graph import Graph
 from graphgate.nn.losses import Loss

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphgate.estimators.presets import find_preset
+from graphgate.estimators.hyperparameters import find_preset
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
         MemoryLimitError,
         TrainingWarning,
     )
+    from graphgate.estimators.embedded_graph import Attention
     from graphgate.estimators.estimate import Estimate, estimate
-    from graphgate.estimators.gate import GATE, Attention
+    from graphgate.estimators.gate import GATE
     from graphgate.estimators.runs import read_run, rerun, write_run
     from graphgate.experiments.evaluation import evaluate
     from graphgate.experiments.reproduce import reproduce
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 # Names are looked up when they are first used, so that `import graphgate` costs nothing.
 _HOMES = {
     "GATE": "estimators.gate",
-    "Attention": "estimators.gate",
+    "Attention": "estimators.embedded_graph",
     "AttributeEncoder": "preprocessing.attribute_encoder",
     "Attributes": "graph.attributes",
     "DivergenceError": "errors",

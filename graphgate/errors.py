@@ -1,8 +1,6 @@
 """Exceptions and warnings; each message is one sentence: what was seen, where, how to fix it."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 Subject = Literal["nodes", "edges"]
@@ -48,6 +46,12 @@ class InputWarning(UserWarning):
 
 class TrainingWarning(UserWarning):
     """Training ended early, or far from convergence; the result may be poor."""
+
+
+def check_choice(what: str, value: object, choices: Collection[str]) -> None:
+    """Refuse a value that is not one of several names."""
+    if value not in choices:
+        raise InputError(f"unknown {what} {value!r}; use one of {', '.join(choices)}")
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:

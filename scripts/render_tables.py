@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
+from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, SETTINGS
 from graphgate.experiments.reproduce import reproduce
 from graphgate.experiments.results_table import ResultsTable
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS, SETTINGS
 
 ROOT = Path(__file__).parents[1]
 DATASETS = ("cora", "citeseer", "pubmed")

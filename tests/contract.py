@@ -11,10 +11,9 @@ import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 
-from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, find_experiment
 from graphgate.experiments.methods import METHODS, find_method
 from graphgate.experiments.protocol import embed_nodes, predict_classes
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 

@@ -66,8 +66,8 @@ def model_for(graph: Graph, dims: tuple[int, ...], seed: int = 0, **settings) ->
 def value_and_gradients(parts, model: GATEModel) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """Loss parts as numbers, and the gradient of the total by every parameter."""
     names, tensors = zip(*model.named_parameters(), strict=True)
-    gradients = torch.autograd.grad(parts.total, tensors, allow_unused=True)
-    values = {name: getattr(parts, name).item() for name in ("total", "feature", "structure")}
+    gradients = torch.autograd.grad(parts["loss"], tensors, allow_unused=True)
+    values = {name: part.item() for name, part in parts.items()}
     return values, {
         name: np.zeros(tuple(tensor.shape)) if gradient is None else gradient.numpy()
         for name, tensor, gradient in zip(names, tensors, gradients, strict=True)

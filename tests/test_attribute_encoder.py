@@ -94,7 +94,7 @@ def test_booleans_and_words():
 
 @settings(max_examples=80)
 @given(st.data())
-def test_it_is_the_same_by_blocks_and_after_a_round_trip(data):
+def test_blocks_and_a_round_trip_give_the_same_features(data):
     """Small blocks, sparse and dense, all rows and one by one: always the same numbers."""
     n = data.draw(st.integers(1, 8))
     kinds = data.draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4))
@@ -121,7 +121,7 @@ def test_it_is_the_same_by_blocks_and_after_a_round_trip(data):
 
 
 @pytest.mark.parametrize("scale", [True, False])
-def test_blocks_join_without_a_seam(scale, monkeypatch):
+def test_features_do_not_depend_on_block_sizes(scale, monkeypatch):
     rng = np.random.default_rng(1)
     columns = {f"n{at}": rng.normal(size=100).astype(np.float32) for at in range(5)}
     columns["z"] = np.where(rng.random(100) < 0.9, 0, rng.normal(size=100))
@@ -180,7 +180,7 @@ def test_additional_columns_are_ignored_with_a_warning():
     assert x.shape == (1, 6)
 
 
-def test_a_column_without_a_value_is_of_any_kind():
+def test_a_column_without_values_matches_any_kind():
     new = table(n=[None], b=[None], k=[None], w=[None])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -209,7 +209,7 @@ def test_a_table_that_does_not_fit_is_refused(columns, words):
         AttributeEncoder().fit(LEARNED).transform(Attributes.from_columns(columns))
 
 
-def test_too_many_categories_are_refused_with_the_ways_out():
+def test_too_many_categories_are_refused_with_a_remedy():
     for values, counts in [
         ([str(at) for at in range(1001)] * 3, "1,001 distinct values in 3,003 rows"),
         ([str(at) for at in range(21)], "21 distinct values in 21 rows"),
@@ -220,7 +220,7 @@ def test_too_many_categories_are_refused_with_the_ways_out():
     AttributeEncoder().fit(table(a=[str(at) for at in range(1000)] * 2))
 
 
-def test_features_need_names_of_their_own():
+def test_feature_names_must_be_distinct():
     with pytest.raises(InputError, match="two features would be named 'a=b'"):
         AttributeEncoder().fit(Attributes.from_columns({"a": ["b"], "a=b": [1]}))
     with pytest.raises(InputError, match="two features would be named 'a=1'"):
@@ -257,15 +257,15 @@ def changed(column: int, **fields) -> dict:
         (changed(0, fill=10**400), "int too large"),
         (changed(0, missing=0), "'missing' in its encoder has the wrong type"),
         (changed(0, power=2), "unknown field 'power'"),
-        (changed(2, vocabulary=["x", "x"]), "categories of 'k' must be distinct"),
-        (changed(2, vocabulary=["x", ["y"]]), "categories of 'k' must be distinct"),
-        (changed(2, vocabulary=["x", None]), "categories of 'k' must be distinct"),
-        (changed(3, vocabulary=["x", 1]), "words of 'w' must be distinct"),
-        (changed(3, vocabulary=["x", "x"]), "words of 'w' must be distinct"),
+        (changed(2, vocabulary=["x", "x"]), "vocabulary of 'k' \\(category\\) must be distinct"),
+        (changed(2, vocabulary=["x", ["y"]]), "vocabulary of 'k' \\(category\\) must be distinct"),
+        (changed(2, vocabulary=["x", None]), "vocabulary of 'k' \\(category\\) must be distinct"),
+        (changed(3, vocabulary=["x", 1]), "vocabulary of 'w' \\(words\\) must be distinct"),
+        (changed(3, vocabulary=["x", "x"]), "vocabulary of 'w' \\(words\\) must be distinct"),
     ],
     ids=str,
 )
-def test_what_is_no_encoder_is_refused(content, words):
+def test_an_invalid_encoder_is_refused(content, words):
     with pytest.raises(InputError, match=f"^m is no model: .*{words}") as caught:
         AttributeEncoder.from_dict(content, "m is no model")
     assert "\n" not in str(caught.value)

@@ -78,7 +78,7 @@ def test_the_content_of_the_table():
         found.column("c")
 
 
-def test_a_table_does_not_change():
+def test_a_table_is_immutable():
     given = np.array([1.0, 2.0])
     found = table(a=given, b=["x", "y"], c=[["w"], []])
     given[0] = 7
@@ -142,7 +142,7 @@ def test_taking_rows_takes_their_values(data):
         ({"a": [1]}, {"b": "number"}, "kinds names the column 'b', which does not exist"),
     ],
 )
-def test_what_is_no_table_is_refused(columns, kinds, words):
+def test_an_invalid_table_is_refused(columns, kinds, words):
     with pytest.raises(InputError, match=words) as caught:
         Attributes.from_columns(columns, kinds=kinds)
     assert "\n" not in str(caught.value)

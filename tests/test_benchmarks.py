@@ -165,7 +165,7 @@ def test_exponents_of_known_growth():
 
 
 def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
-    monkeypatch.setattr("graphgate.estimators.training_time._PATIENCE", 0.0)
+    monkeypatch.setattr("graphgate.estimators.estimate._PATIENCE", 0.0)
     monkeypatch.setitem(estimate.CASES, "small", {"dims": (4, 2)})
     found = estimate.compare(2000, "small", epochs=1)
     assert found["edges"] == 20_000

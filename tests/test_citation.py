@@ -139,7 +139,7 @@ def test_the_script_writes_no_time_and_the_same_split_each_time(monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [[[]], [[0]], [[], [0, 3], [], [2], []], [[5, 6, 7], [0, 1, 9]]])
-def test_patterns_survive_shortening(rows):
+def test_patterns_round_trip(rows):
     import scipy.sparse as sp
 
     indptr = np.cumsum([0, *map(len, rows)])
@@ -192,7 +192,7 @@ def test_a_folder_with_some_of_the_files_names_the_missing_one(fake_cora):
         load_dataset("cora", fake_cora)
 
 
-def test_a_cache_that_was_cut_off_does_not_break_what_worked(fake_cora):
+def test_an_incomplete_cache_is_ignored(fake_cora):
     cache = citation.cache_folder()
     cache.mkdir(parents=True)
     (cache / "ind.cora.x").write_bytes((fake_cora / "ind.cora.x").read_bytes())
@@ -367,7 +367,7 @@ def test_only_web_addresses_are_downloaded(url):
         fetch_dataset("cora", base_url=url)
 
 
-def test_a_folder_that_cannot_be_made_or_written(server, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_created_or_written(server, tmp_path, monkeypatch):
     (tmp_path / "taken").touch()
     for folder in (tmp_path / "taken", tmp_path / "taken" / "below"):
         with pytest.raises(InputError, match="cannot be created"):
@@ -392,7 +392,7 @@ def test_an_interrupt_leaves_nothing_half_written(server, tmp_path, monkeypatch)
     assert os.listdir(tmp_path / "new") == []
 
 
-def test_verify_tells_each_copy_apart(fake_cora):
+def test_verify_reports_every_copy(fake_cora):
     (fake_cora / "ind.cora.x").write_bytes(b"")
     (fake_cora / "ind.cora.y").unlink()
     (fake_cora / "ind.cora.tx").unlink()

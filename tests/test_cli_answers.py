@@ -10,8 +10,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from graphgate.estimators import estimate as estimates
 from graphgate.estimators import estimate as verdict
-from graphgate.estimators import training_time
 from graphgate.estimators.gate import GATE
 from graphgate.io.embeddings import write_embedding
 from graphgate.io.graph_files import read_graph
@@ -248,7 +248,7 @@ def test_wrong_arguments_of_links(refused, arguments, words):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(training_time, "_PATIENCE", 0.0)
+    monkeypatch.setattr(estimates, "_PATIENCE", 0.0)
 
 
 @pytest.mark.usefixtures("quick")

@@ -62,7 +62,7 @@ def test_spellings_of_the_same_table(read, nodes):
     assert read(nodes).classes == ("x", "y")
 
 
-def test_columns_may_stand_in_any_order(read):
+def test_columns_may_be_in_any_order(read):
     graph = read(
         "label,b,id,a\nx,2,1,0.5\n,-1,2,1e3\ny,0,3,0\n", "target,source\n2,1\n", directed=True
     )
@@ -96,7 +96,7 @@ def test_weights_are_kept_and_added(read):
         ("1,2\n2,3\n", False, None),
     ],
 )
-def test_rows_that_are_no_edges_of_their_own_are_counted(read, recwarn, rows, directed, noted):
+def test_merged_and_dropped_rows_are_counted(read, recwarn, rows, directed, noted):
     read(edges=f"source,target\n{rows}", directed=directed)
     assert [str(each.message).partition(": ")[2] for each in recwarn] == ([noted] if noted else [])
 
@@ -185,7 +185,7 @@ def test_a_wrong_node_table_is_one_sentence_with_the_place(read, nodes, words):
         ("source,target,weight\n1,2,x\n", r", line 2, column 'weight': 'x' is not a number"),
         (
             "source,target,weight\n1,2,\n",
-            r", line 2, column 'weight': the empty cell must be a number",
+            r", line 2, column 'weight': the empty cell is not a positive",
         ),
         ("source,target,weight\n1,2,3\n2,1,4\n", r": the undirected edge between"),
         (b"source,target\n1,2\n\xff,2\n", r", line 3: byte 0xff is not UTF-8"),
@@ -197,7 +197,7 @@ def test_a_wrong_edge_table_is_one_sentence_with_the_place(read, edges, words):
     assert "\n" not in str(caught.value)
 
 
-def test_paths_that_are_no_files(tmp_path):
+def test_paths_that_are_not_files(tmp_path):
     (tmp_path / "nodes.csv").write_text(NODES)
     with pytest.raises(InputError, match=r"edges\.csv does not exist"):
         read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")
@@ -293,10 +293,15 @@ def test_leading_zeros_far_down_the_file_and_across_blocks(read, monkeypatch):
         assert table.kinds["a"] == "number"
 
 
-def test_leading_zeros_at_the_edge_of_a_block(read, monkeypatch):
+@pytest.mark.parametrize(
+    ("owner", "size"),
+    [(csv_reader, "_BLOCK"), (csv_reader._Scan, "_PIECE")],
+    ids=["block", "piece"],
+)
+def test_leading_zeros_at_the_edge_of_a_block(read, monkeypatch, owner, size):
     rows = "".join(f"{row},  -042\n" if row == 3 else f"{row},10{row:05}\n" for row in range(8))
     for block in range(16, 64):
-        monkeypatch.setattr(csv_reader, "_BLOCK", block)
+        monkeypatch.setattr(owner, size, block)
         assert read("id,n\n" + rows).attributes.kinds == {"n": "category"}, block
 
 
@@ -372,7 +377,9 @@ def test_quotes_of_good_files(read, monkeypatch, cells, block, start):
     assert graph.attributes["note"].tolist() == expected
 
 
-def test_good_files_are_opened_twice_and_walked_never(read, monkeypatch):
+@pytest.mark.parametrize("piece", [5, 8, 13, 1 << 18])
+def test_good_files_are_opened_twice_and_walked_never(read, monkeypatch, piece):
+    monkeypatch.setattr(csv_reader._Scan, "_PIECE", piece)
     opened = []
     monkeypatch.setattr(
         csv_reader, "decompressed", lambda path: opened.append(path) or decompressed(path)

@@ -90,7 +90,7 @@ def test_one_finite_vector_per_node(name, content):
 
 @each
 @each_content
-def test_the_same_seed_gives_the_same_bytes(name, content):
+def test_the_same_seed_is_bit_identical(name, content):
     graph = described(content)
     z = fresh(name).fit(graph).embedding_
     assert same(fresh(name).fit(graph).embedding_, z)

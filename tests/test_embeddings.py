@@ -45,7 +45,7 @@ def test_what_is_written_can_be_read_back(tmp_path, kind, ids):
     np.testing.assert_array_equal(back.astype(kind), z)
 
 
-def test_labels_are_a_last_column(tmp_path):
+def test_labels_are_the_last_column(tmp_path):
     write_embedding(tmp_path / "z.csv", [1, 2], Z, labels=["x", None])
     lines = (tmp_path / "z.csv").read_text().splitlines()
     assert lines == ["node_id,e0,e1,e2,label", '1,0.1,2,-3,"x"', "2,4,5e-20,6,"]
@@ -78,14 +78,14 @@ def test_a_written_embedding_can_be_a_node_table(tmp_path):
         ([1, 2], Z, [0.5, "x"], r"the label 0\.5 cannot be stored"),
     ],
 )
-def test_what_a_file_cannot_hold_is_refused(tmp_path, ids, z, labels, words):
+def test_what_a_file_cannot_store_is_refused(tmp_path, ids, z, labels, words):
     with pytest.raises(InputError, match=words):
         write_embedding(tmp_path / "z.parquet", ids, z, labels)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["z.parquet", "z.csv"])
-def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
+def test_a_failure_leaves_the_old_file_unchanged(tmp_path, name, monkeypatch):
     (tmp_path / name).write_text("old")
 
     def full(table, file, *_):
@@ -102,6 +102,18 @@ def test_a_failure_leaves_the_old_file_as_it_was(tmp_path, name, monkeypatch):
     assert (tmp_path / name).read_text() == "old"
 
 
+@pytest.mark.parametrize("ending", [".csv", ".txt"])
+def test_text_keeps_double_precision_where_the_digits_need_it(tmp_path, ending):
+    vectors = np.array([[0.1, 1 / 3], [0.2, 0.1 + 1e-9]])
+    found = read_embedding(write_embedding(tmp_path / f"z{ending}", [1, 2], vectors))
+    assert found.vectors.dtype == np.float64
+    np.testing.assert_array_equal(found.vectors, vectors)
+    single = vectors.astype(np.float32)
+    found = read_embedding(write_embedding(tmp_path / f"z{ending}", [1, 2], single))
+    assert found.vectors.dtype == np.float32
+    np.testing.assert_array_equal(found.vectors, single)
+
+
 # --- every format --------------------------------------------------------------------------------
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
@@ -111,7 +123,7 @@ names = words.filter(lambda word: not word.lstrip("-").isdigit())
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.data())
-def test_every_format_gives_back_what_was_written(tmp_path, data):
+def test_every_format_round_trips(tmp_path, data):
     n = data.draw(st.integers(1, 4))
     whole = data.draw(st.booleans())
     kind = st.integers(-(2**63) + 1, 2**63 - 1) if whole else names
@@ -159,13 +171,13 @@ def test_numpy_reads_the_arrays_without_pickles(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a\tb", " a", "a\u00a0b"])
-def test_an_id_with_white_space_is_no_word(tmp_path, name):
+def test_word2vec_refuses_an_id_with_white_space(tmp_path, name):
     with pytest.raises(InputError, match="contains white space"):
         write_embedding(tmp_path / "z.txt", ["x", name], Z)
     assert os.listdir(tmp_path) == []
 
 
-def test_formats_say_what_they_cannot_hold(tmp_path):
+def test_formats_refuse_what_they_cannot_store(tmp_path):
     with pytest.raises(InputError, match="cannot store labels"):
         write_embedding(tmp_path / "z.txt", [1, 2], Z, labels=[1, 2])
     with pytest.raises(InputError, match="ends in a zero byte"):
@@ -188,7 +200,7 @@ def test_formats_say_what_they_cannot_hold(tmp_path):
         ("z.csv", b"node_id,e0\n1,x\n", "line 2, column 'e0': 'x' is not a number"),
         ("z.csv", b"node_id,label\n1,x\n", "one row of floats per node"),
         ("z.csv", b"node_id,e0\n", "one row of floats per node"),
-        ("z.parquet", b"nothing", "is not a readable embedding"),
+        ("z.parquet", b"nothing", "cannot be read as Parquet"),
         ("z.npz", b"nothing", "is not a readable embedding"),
         ("z.npz", b"PK\x03\x04", "is not a readable embedding"),
         ("z.npy", b"", "must end in one of .parquet, .csv, .npz, .txt"),
@@ -198,21 +210,22 @@ def test_formats_say_what_they_cannot_hold(tmp_path):
         ("z.txt", b"1 1\na one\n", "is not a readable embedding"),
     ],
 )
-def test_what_is_no_embedding_is_one_sentence(tmp_path, name, content, words):
+def test_invalid_embeddings_are_refused_in_one_sentence(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words) as caught:
         read_embedding(tmp_path / name)
     assert "\n" not in str(caught.value)
 
 
-def test_a_table_and_an_array_that_are_no_embeddings(tmp_path):
+def test_tables_and_arrays_that_are_not_embeddings(tmp_path):
     pyarrow.parquet.write_table(pyarrow.table({"node_id": [1]}), tmp_path / "z.parquet")
     with pytest.raises(InputError, match="has no column 'embedding'"):
         read_embedding(tmp_path / "z.parquet")
-    table = pyarrow.table({"node_id": [1, 2], "embedding": [[1.0], [1.0, 2.0]]})
-    pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
-    with pytest.raises(InputError, match="is not a readable embedding"):
-        read_embedding(tmp_path / "z.parquet")
+    for vectors in ([[1.0], [1.0, 2.0]], [[1.0], [1.0, 2.0, 3.0]], [[1.0], None], [1.0, 2.0]):
+        table = pyarrow.table({"node_id": [1, 2], "embedding": vectors})
+        pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
+        with pytest.raises(InputError, match="must list D numbers per node"):
+            read_embedding(tmp_path / "z.parquet")
     np.savez(tmp_path / "z.npz", ids=np.array([1, 2]))
     with pytest.raises(InputError, match="is not a readable embedding"):
         read_embedding(tmp_path / "z.npz")

@@ -6,12 +6,13 @@ from graphs import random_graph
 from graphgate import GATE, InputError, MemoryLimitError, estimate
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators import estimate as estimates
-from graphgate.estimators import training_time
 from graphgate.estimators.estimate import (
+    TrainingTime,
     check_fits,
     fitting_dims,
     format_bytes,
     format_seconds,
+    measured_time,
     plan_for,
 )
 from graphgate.training.memory import graph_bytes, training_bytes
@@ -20,7 +21,7 @@ from graphgate.training.plan import GraphCounts
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(training_time, "_PATIENCE", 0.0)
+    monkeypatch.setattr(estimates, "_PATIENCE", 0.0)
 
 
 def limit(monkeypatch, available: int | None) -> None:
@@ -66,7 +67,7 @@ def test_wrong_arguments_of_estimate(arguments, words):
         estimate(**arguments)
 
 
-def test_what_does_not_fit_is_refused_with_what_would(monkeypatch):
+def test_a_run_that_does_not_fit_is_refused_with_dims_that_do(monkeypatch):
     graph, gate = community_graph(3000, 9000, 50, n_entries=9000), GATE((512, 512))
     counts = GraphCounts.of(graph)
     needed = training_bytes(plan_for(counts, gate))
@@ -100,10 +101,37 @@ def test_dims_that_fit_are_as_requested_where_possible():
     assert fitting_dims(plan, 0) is None
 
 
-def test_amounts_with_units():
+def test_bytes_and_seconds_with_units():
     assert [format_bytes(x) for x in (12, 2048, 1.5 * 2**20, 300 * 2**20, 3 * 2**30)] == [
         *("12 bytes", "2 KiB", "1.5 MiB", "300 MiB", "3.0 GiB"),
     ]
     assert [format_seconds(x) for x in (0.0123, 5.04, 600, 3 * 3600)] == [
         *("12 ms", "5.0 s", "10 min", "3.0 h"),
     ]
+
+
+@pytest.mark.parametrize(("width", "measured_nodes"), [(4, 250_000), (512, 32_768), (9999, 20_000)])
+def test_time_of_a_large_graph_is_scaled_from_one_beyond_the_caches(
+    monkeypatch, width, measured_nodes
+):
+    measured = []
+
+    def measure(gate, graph):
+        measured.append(graph.n_nodes)
+        return TrainingTime(1e-5 * graph.n_nodes, 1e-4 * graph.n_nodes)
+
+    monkeypatch.setattr(estimates, "_measured", measure)
+    found = measured_time(GraphCounts.planned(1_000_000, 300_000, 2), GATE((width,)))
+    assert measured == [measured_nodes]
+    assert found.epoch == pytest.approx(100)
+    assert found.setup == pytest.approx(10)
+    assert found.total(7) == pytest.approx(found.setup + 7 * found.epoch)
+
+
+def test_a_small_graph_is_measured_itself():
+    graph = random_graph(0, n=30)
+    before = graph.fingerprint()
+    found = measured_time(GraphCounts.of(graph), GATE((4, 2), epochs=3), graph)
+    assert found.epoch > 0
+    assert found.setup >= 0
+    assert graph.fingerprint() == before

@@ -10,12 +10,14 @@ from experiment_runs import labelled_graph
 
 from graphgate.datasets.citation import Dataset
 from graphgate.errors import InputError
+from graphgate.experiments import evaluation
 from graphgate.experiments.evaluation import Evaluation, evaluate
+from graphgate.experiments.experiment import with_std
+from graphgate.experiments.parallel import run_unordered
 from graphgate.experiments.protocol import (
     RunResult,
 )
 from graphgate.experiments.run_store import RunSpec
-from graphgate.experiments.settings import with_std
 from graphgate.io.files import write_json
 from graphgate.tasks.classification import PROBES
 
@@ -123,6 +125,21 @@ def test_seeds_are_consecutive(dataset):
     assert [run.seed for run in found.runs] == [11, 12, 13]
     assert found.paper == {"accuracy": (83.2, 0.6)}
     assert (found.spec.split, found.spec.dataset, found.spec.method) == ("seeded", "cora", "gate")
+
+
+def test_runs_are_ordered_by_seed_whatever_finishes_first(dataset, monkeypatch):
+    monkeypatch.setattr(
+        evaluation,
+        "run_unordered",
+        lambda work, items, n_jobs: run_unordered(work, items[::-1], n_jobs=n_jobs),
+    )
+    found = evaluate("raw", dataset, n_runs=3, random_state=4, n_jobs=1, progress=False)
+    assert [run.seed for run in found.runs] == [4, 5, 6]
+
+
+def test_runs_in_several_processes_are_the_same(dataset):
+    alone, together = (evaluate("raw", dataset, n_runs=2, n_jobs=n, progress=False) for n in (1, 2))
+    assert [run.metrics for run in alone.runs] == [run.metrics for run in together.runs]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from experiment_runs import own
 
 from graphgate import experiments
 from graphgate.datasets.planetoid import NAMES
-from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments import experiment as experiment_module
+from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, find_experiment
 from graphgate.experiments.methods import METHODS, find_method
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 
 
 def test_candidates_are_all_combinations():
@@ -153,3 +153,16 @@ def test_every_experiment_makes_its_method(file):
             assert method.random_state == 11
             for key, value in settings.items():
                 assert getattr(method, key) == value
+
+
+def test_the_parameters_of_a_setting_replace_those_of_the_file(tmp_path, monkeypatch):
+    (tmp_path / "gcn").mkdir()
+    (tmp_path / "gcn" / "cora.toml").write_text(
+        "n_runs = 4\n[params]\nhidden = 8\nepochs = 5\n"
+        "[transductive]\nn_runs = 2\nparams = {epochs = 9}\n[inductive]\n"
+    )
+    monkeypatch.setattr(experiment_module.resources, "files", lambda _: tmp_path)
+    found = find_experiment("gcn", "cora", "transductive")
+    assert (found.params, found.n_runs) == ({"hidden": 8, "epochs": 9}, 2)
+    found = find_experiment("gcn", "cora", "inductive")
+    assert (found.params, found.n_runs) == ({"hidden": 8, "epochs": 5}, 4)

@@ -45,7 +45,7 @@ def test_a_folder_without_permission_is_refused_beforehand(tmp_path, monkeypatch
         check_output_path(tmp_path / "z.csv", [".csv"])
 
 
-def test_a_folder_that_is_there_is_not_written_over(tmp_path):
+def test_an_existing_folder_is_not_overwritten(tmp_path):
     assert check_new_folder(tmp_path / "new") == tmp_path / "new"
     with pytest.raises(InputError, match="already exists"):
         check_new_folder(tmp_path)

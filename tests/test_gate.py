@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputWarning, load_dataset
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
-from graphgate.estimators.presets import PRESETS
+from graphgate.estimators.hyperparameters import PRESETS
 
 # Most fits here stop long before the loss has settled.
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")
@@ -64,6 +64,7 @@ def test_the_average_attention_is_over_layers_of_encoder_and_decoder():
     layers = [a.toarray() for a in (*gate.attention_.encoder, *gate.attention_.decoder)]
     assert not np.allclose(layers[0], layers[2])
     np.testing.assert_allclose(gate.attention_.average.toarray(), np.mean(layers, axis=0))
+    np.testing.assert_array_equal(gate.attention_.encoder[0].toarray(), layers[0])  # as before
 
 
 def test_reconstruct_is_the_decoder():
@@ -153,7 +154,7 @@ def test_pipeline_and_clone():
     assert fresh.fit(graph).embedding_.tobytes() == fitted.embedding_.tobytes()
 
 
-def test_presets_are_what_their_page_says():
+def test_presets_match_the_documentation():
     assert (PRESETS["authors"].feature_loss, PRESETS["authors"].clip_norm) == ("frobenius", 5.0)
     assert (PRESETS["paper"].feature_loss, PRESETS["paper"].clip_norm) == ("rows", math.inf)
     graph = random_graph(10)
@@ -188,7 +189,7 @@ def test_attention_can_be_switched_off(attention):
     np.testing.assert_allclose(gate.attention_.average.toarray(), expected, rtol=1e-6)
 
 
-def test_the_bare_gate_says_when_it_should_have_gone_on():
+def test_gate_warns_when_more_epochs_would_help():
     graph = random_graph(13, n=20)
     with pytest.warns(TrainingWarning, match="still falling after 15 epochs"):
         small(learning_rate=0.05).fit(graph)
@@ -250,7 +251,7 @@ def test_impossible_settings_are_refused_by_fit(wrong, words):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-def test_a_device_that_is_not_there_is_a_clear_error():
+def test_an_unavailable_device_is_a_clear_error():
     with pytest.raises(InputError, match=r"device 'cuda' cannot be used: .*; use device='cpu'"):
         small(device="cuda").fit(random_graph(0))
 
@@ -319,7 +320,7 @@ def with_attributes(n: int = 20, seed: int = 0, **columns) -> Graph:
     return Graph.from_edges(None, [(u, (u + 1) % n) for u in range(n)], attributes=attributes)
 
 
-def test_attributes_are_encoded_by_what_the_fitted_nodes_teach():
+def test_attributes_are_encoded_as_learned_from_the_fitted_nodes():
     graph = with_attributes(kind=["a", "b", "c", "only here"] * 5)
     seen = graph.without([at for at in range(20) if at % 4 == 3])
     gate = small().fit(seen)
@@ -389,7 +390,7 @@ def test_features_attributes_and_edges_are_not_confused():
     assert by_attributes.fit(x).encoder_ is None
 
 
-def test_new_nodes_need_not_teach_an_encoding(tmp_path):
+def test_new_nodes_are_encoded_as_learned_in_fit(tmp_path):
     """25 nodes of 25 categories, all of them known; and one whose only value is missing."""
     towns = [f"town {at}" for at in range(25)]
     graph = Graph.from_edges(
@@ -437,7 +438,7 @@ def test_numbers_are_scaled_unless_scale_is_false():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_no_nodes_have_no_vectors(dtype):
+def test_no_nodes_give_an_empty_array(dtype):
     graph = random_graph(1)
     gate = small(dtype=dtype).fit(graph)
     for none in ([], np.array([], dtype=np.int64), np.zeros(9, dtype=bool)):
@@ -568,12 +569,14 @@ def test_a_checkpoint_knows_the_attributes(tmp_path):
     assert found.tobytes() == small().fit(other).embedding_.tobytes()
 
 
-def test_checkpoints_resume_a_fit_to_the_bit(tmp_path):
+def test_a_resumed_fit_is_bit_identical(tmp_path, caplog):
+    caplog.set_level("INFO", "graphgate")
     graph = random_graph(16)
     path = tmp_path / "run.safetensors"
     whole = small(epochs=30).fit(graph)
     small(epochs=12, checkpoint=path, checkpoint_every=5).fit(graph)
     resumed = small(epochs=30, checkpoint=path).fit(graph)
+    assert f"resuming the checkpoint {path} after epoch 12 of 30" in caplog.text
     assert resumed.embedding_.tobytes() == whole.embedding_.tobytes()
     assert resumed.history_ == whole.history_
     assert resumed.history_.stopped == "epochs"
@@ -592,7 +595,7 @@ for settings in ({}, {"tied_weights": False}, {"activation": "tanh", "dims": (32
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_the_same_seed_gives_the_same_bytes_in_every_process(threads):
+def test_the_same_seed_is_bit_identical_in_every_process(threads):
     runs = [
         subprocess.run(
             [sys.executable, "-c", SCRIPT, str(threads)], capture_output=True, text=True, check=True

@@ -12,7 +12,7 @@ from graphgate.datasets.planetoid import read_planetoid
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "authors_program_cora.json").read_text())
 
 
-def test_the_authors_preset_follows_the_authors_program(planetoid):
+def test_the_authors_preset_follows_the_reference_implementation(planetoid):
     """Seed 7 draws the golden weights: the model's order of drawing is the golden file's."""
     expected = GOLDEN["cora"]
     graph = read_planetoid(planetoid, "cora").graph

@@ -408,7 +408,7 @@ def test_splits_can_be_replaced():
     assert other.fingerprint() == graph.fingerprint()
 
 
-def test_what_it_says_of_itself():
+def test_the_repr_of_a_graph():
     graph = Graph.from_edges(
         sp.csr_array(np.eye(1200)),
         [(0, 1)],
@@ -422,7 +422,7 @@ def test_what_it_says_of_itself():
     )
 
 
-def test_fingerprints_tell_graphs_apart():
+def test_different_graphs_have_different_fingerprints():
     prints = {
         graph.fingerprint()
         for graph in (
@@ -617,7 +617,7 @@ def test_inputs_are_neither_changed_nor_shared():
         (lambda: Graph(TWO).neighborhood([], 2), r"would have no nodes"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(make, words):
+def test_invalid_input_is_refused_in_one_sentence(make, words):
     with pytest.raises(InputError, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)
@@ -648,7 +648,7 @@ def test_what_is_wrong_is_said_in_one_sentence(make, words):
         (lambda: Graph(TWO).neighborhood([0], -1), r"hops"),
     ],
 )
-def test_these_are_refused_in_one_sentence(make, words):
+def test_more_invalid_input_is_refused_in_one_sentence(make, words):
     with pytest.raises(InputError, match=words):
         make()
 
@@ -660,12 +660,12 @@ def _out_of_bounds():
     return matrix
 
 
-def test_unsigned_ids_do_not_wrap_round():
+def test_unsigned_ids_do_not_wrap_around():
     ids = np.array([2**63 + 1, 5], dtype=np.uint64)
     assert Graph(TWO, ids=ids).ids.tolist() == [2**63 + 1, 5]
 
 
-def test_unsigned_look_up_is_exact():
+def test_lookup_of_unsigned_ids_is_exact():
     ids = [2**60, 2**60 + 1]
     assert Graph(TWO, ids=ids).rows(np.array(ids, dtype=np.uint64)).tolist() == [0, 1]
 

@@ -124,7 +124,7 @@ def test_a_graph_of_edges_only():
         (lambda: Graph.from_edges(np.empty((0, 2)), [(0, 1)]), "out of range for 0 nodes"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(make, words):
+def test_invalid_input_is_refused_in_one_sentence(make, words):
     with pytest.raises(InputError, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Files that hold a whole graph: GraphML, GML, GEXF, Pajek, edge lists, adjacency lists."""
+"""Files with a whole graph, alone and beside tables and matrices."""
 
 import bz2
 import gzip
@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -126,7 +127,7 @@ def test_integers_stay_integers(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["g.graphml", "g.gexf", "g.net"])
-def test_parallel_edges_are_noted(tmp_path, name):
+def test_parallel_edges_cause_a_warning(tmp_path, name):
     g = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
     WRITERS[name](g, tmp_path / name)
     with pytest.warns(
@@ -163,138 +164,11 @@ def read(tmp_path, name, text, **options):
     return read_graph(tmp_path / name, **options)
 
 
-def test_edge_lists(tmp_path):
-    graph = read(tmp_path, "g.txt", "# from SNAP\n# a\tb\n\n10\t2\n2 7 # a comment\r\n7 10\n")
-    assert graph.ids.tolist() == [10, 2, 7]
-    assert graph.n_edges == 3
-    assert not graph.weighted
-    graph = read(tmp_path, "g.edges", "a b 0.5\nb c 2\n", directed=True)
-    assert graph.adjacency.toarray().tolist() == [[0, 0.5, 0], [0, 0, 2], [0, 0, 0]]
-    graph = read(tmp_path, "g.edgelist", "a b {}\nb c {'color': 'red'}\n")
-    assert not graph.weighted
-
-
-def test_a_heading_of_an_edge_list_is_left_out_and_noted(tmp_path):
-    with pytest.warns(InputWarning, match=r"line 2: 'from to weight' is read as a heading"):
-        graph = read(tmp_path, "g.txt", "# all\nfrom to weight\n1 2 0.5\n2 3 1\n")
-    assert graph.ids.tolist() == [1, 2, 3]
-    assert graph.adjacency[0, 1] == 0.5
-    assert read(tmp_path, "g.txt", "from to\nto 2\n2 3\n").n_nodes == 4  # names like others
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1,2\n", r"comma-separated table must end in \.csv"),
-        ("a b\nc\n", "line 2: 'c' names one node"),
-        ("a b 1\n\nb c\n", "line 3: the edge has no weight, but others have"),
-        ("a b x y\n", "line 1: 'x y' after source and target is not a weight"),
-        ("a b {'weight': }\n", "line 1: .* is not a weight"),
-        ("a b {'weight': 'x'}\n", "line 1: .* is not a weight"),
-        ("a b -1\n", "line 1, column 'weight': -1.0 is not a positive"),
-        ("a b nan\n", "line 1, column 'weight': nan is not"),
-        ("a b 1\nb a 2\n", "weight 1.0 in one direction and 2.0 in the other"),
-        ("# nothing\n", "contains no edge"),
-        ("a\0b c\n", "is not text: it contains zero bytes"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
-def test_edge_lists_that_cannot_be_read(tmp_path, text, message):
-    with pytest.raises(InputError, match=rf"g\.edgelist.*{message}"):
-        read(tmp_path, "g.edgelist", text)
-
-
-def test_adjacency_lists(tmp_path):
-    graph = read(tmp_path, "g.adjlist", "# all\na b c\n   \nb\nd\n")
-    assert graph.ids.tolist() == ["a", "b", "c", "d"]
-    assert graph.n_edges == 2
-    with pytest.raises(InputError, match="contains no node"):
-        read(tmp_path, "g.adjlist", "# all\n")
-
-
-PAJEK = """\
-*Network "all of it"
-% a comment
-*Vertices 4
-1 "Ann Lee" 0.1 0.2 0.5 box age 31 town "New Ulm"
-2 "Bob" 0.1 0.2
-3 Eve
-4 "It's D."
-"""
-
-
-def test_pajek_labels_and_attributes(tmp_path):
-    graph = read(tmp_path, "g.net", PAJEK + "*Edges\n1 2 2.5\n3 4\n")
-    assert graph.ids.tolist() == ["Ann Lee", "Bob", "Eve", "It's D."]
-    assert not graph.directed
-    assert graph.adjacency[0, 1] == 2.5
-    assert graph.adjacency[2, 3] == 1
-    assert graph.attributes.column("age").tolist() == [31, None, None, None]
-    assert graph.attributes.column("town").tolist() == ["New Ulm", None, None, None]
-
-
-def test_pajek_arcs_edges_and_both(tmp_path):
-    arcs = read(tmp_path, "g.net", PAJEK + "*Arcs\n1 2\n", drop=["age", "town"])
-    assert arcs.directed
-    assert arcs.n_edges == 1
-    both = read(
-        tmp_path, "g.net", PAJEK + '*Arcs :1 "likes"\n1 2\n*Edges\n3 4\n', drop=["age", "town"]
-    )
-    assert both.directed
-    expected = [[0, 1, 0, 0], [0] * 4, [0, 0, 0, 1], [0, 0, 1, 0]]
-    assert both.adjacency.toarray().tolist() == expected
-    lists = read(
-        tmp_path, "g.net", PAJEK + "*Arcslist\n1 2 3\n*edgeslist\n3 4\n", drop=["age", "town"]
-    )
-    assert lists.adjacency.toarray().tolist() == [[0, 1, 1, 0], *expected[1:]]
-    none = read(tmp_path, "g.net", "*Vertices 3\n*Arcs\n*Edges\n1 2\n2 3\n")  # as Pajek writes it
-    assert (none.directed, none.n_edges) == (False, 2)
-
-
-def test_pajek_without_labels_and_with_labels_twice(tmp_path):
-    assert read(tmp_path, "g.net", "*vertices 3\n*edges\n1 3\n").ids.tolist() == [1, 2, 3]
-    text = '*vertices 2\n1 "same"\n2 "same"\n*edges\n1 2\n'
-    assert read(tmp_path, "g.net", text).ids.tolist() == [1, 2]
-
-
-def test_pajek_matrices(tmp_path):
-    head = "*vertices 2\n*matrix\n"
-    graph = read(tmp_path, "g.net", head + "0 3\n3 0\n")
-    assert not graph.directed
-    assert graph.adjacency.toarray().tolist() == [[0, 3], [3, 0]]
-    assert read(tmp_path, "g.net", head + "0 3\n0 0\n").directed
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1 2\n", "line 1: '1 2' is in no section"),
-        ("*vertices\n", "line 1: .*must give their number"),
-        ("*vertices x\n", "line 1: .*must give their number"),
-        ("*vertices 4000000000\n", "far too short for 4,000,000,000 vertices"),
-        ("*vertices 2\n*vertices 2\n", "line 2: a second"),
-        ("*vertices 4 2\n", "two-mode networks"),
-        ("*edges\n1 2\n", "line 1: .* comes before"),
-        ("*partition x\n", "line 1: the section '.partition' is not one of"),
-        ("*vertices 2\n1 a\n1 b\n", "line 3: the vertex 1 is given twice"),
-        ("*vertices 2\n3 a\n", "line 2: '3' is not the number of a vertex, 1 to 2"),
-        ("*vertices 2\n*edges\n1 x\n", "line 3: 'x' is not the number"),
-        ("*vertices 2\n*edges\n1\n", "line 3: an edge needs two"),
-        ("*vertices 2\n*edges\n1 2 much\n", "line 3: 'much' is not a number"),
-        ("*vertices 2\n*matrix\n1 2\n", "is not 2 × 2"),
-        ("*network x\n", "it has no .Vertices"),
-    ],
-)
-def test_pajek_files_that_cannot_be_read(tmp_path, text, message):
-    with pytest.raises(InputError, match=rf"g\.net.*{message}"):
-        read(tmp_path, "g.net", text)
-
-
 GML = """graph [ directed 1 node [ id 3 label "x" ] node [ id 5 label "{}" ]
 edge [ source 3 target 5 ] ]"""
 
 
-def test_gml_is_named_by_its_labels_where_it_can_be(tmp_path):
+def test_gml_nodes_are_named_by_their_labels_where_possible(tmp_path):
     graph = read(tmp_path, "g.gml", GML.format("é"))
     assert graph.ids.tolist() == ["x", "é"]  # UTF-8, too, which NetworkX alone refuses
     assert graph.directed
@@ -333,7 +207,7 @@ def test_xml_entities_are_refused(tmp_path, name, entities):
         read(tmp_path, name, text.replace("blue", "&b;"))
 
 
-def test_files_of_other_kinds(tmp_path):
+def test_files_of_other_formats(tmp_path):
     with pytest.raises(InputError, match=r"the ending of a graph: \.npz, \.mtx, \.graphml"):
         read(tmp_path, "g.doc", "a b\n")
     with pytest.raises(InputError, match="does not exist"):
@@ -383,7 +257,7 @@ FILES = small_files()
 @settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(FILES)), st.data())
 @pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
-def test_damaged_and_foreign_files_are_one_sentence(tmp_path, name, data):
+def test_damaged_and_foreign_files_are_refused_in_one_sentence(tmp_path, name, data):
     content = bytearray(FILES[name])
     how = data.draw(st.sampled_from(["cut", "bytes", "noise", "foreign"]))
     if how == "cut":
@@ -407,3 +281,122 @@ def test_damaged_and_foreign_files_are_one_sentence(tmp_path, name, data):
     else:
         assert str(path) in message
         assert "\n" not in message
+
+
+# --- beside tables and matrices -------------------------------------------------------------------
+
+NODES = "id,size,label\na,1,x\nb,2,y\nc,3,\nalone,4,x\n"
+EDGES = "a b 0.5\nb c 2\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        if isinstance(content, str):
+            path.write_text(content)
+        elif isinstance(content, np.ndarray):
+            np.save(path, content)
+        else:
+            sp.save_npz(path, content)
+        return path
+
+    return write
+
+
+def test_an_edge_list_and_a_table_of_nodes(file):
+    graph = read_graph(file("g.edgelist", EDGES), file("n.csv", NODES))
+    assert graph.ids.tolist() == ["a", "b", "c", "alone"]
+    assert graph.attributes.names == ("size",)
+    assert graph.labels.tolist() == [0, 1, -1, 0]
+    assert graph.adjacency[0, 1] == 0.5
+    assert graph.n_edges == 2
+    assert not graph.directed
+    assert read_graph(file("g.edgelist", EDGES), file("n.csv", NODES), directed=True).directed
+
+
+def test_edges_to_unknown_nodes_follow_the_option(file):
+    edges, nodes = file("g.edgelist", EDGES + "c z 1\n"), file("n.csv", NODES)
+    with pytest.warns(InputWarning, match=r"1 of 3 edges names a node that .*n\.csv lacks"):
+        assert read_graph(edges, nodes).n_edges == 2
+    with pytest.warns(InputWarning, match="1 node is added"):
+        assert read_graph(edges, nodes, unknown_nodes="add").ids.tolist()[-1] == "z"
+    with pytest.raises(
+        InputError, match=r"g\.edgelist, line 3, column 'target': 'z' is not the id"
+    ):
+        read_graph(edges, nodes, unknown_nodes="refuse")
+
+
+def test_numbers_match_text_with_the_same_digits(file):
+    nodes = file("n.csv", "id,size\n1,5\n2,6\nx,7\n")
+    assert read_graph(file("g.txt", "1 2\n"), nodes).n_edges == 1
+    whole = read_graph(file("g.txt", "1 2\n"), file("w.csv", "id,size\n1,5\n2,6\n"))
+    assert whole.ids.tolist() == [1, 2]
+
+
+def test_graphml_alone_and_beside_a_table(file, tmp_path):
+    g = nx.DiGraph([("a", "b"), ("b", "c")])
+    for at, node in enumerate(g):
+        g.nodes[node].update(text=f"red w{at}", label="xyx"[at], code=at % 2, name="n")
+    nx.write_graphml(g, tmp_path / "g.graphml")
+    alone = read_graph(tmp_path / "g.graphml", words="text", categories=["code"], drop=["name"])
+    assert alone.attributes.kinds == {"text": "words", "code": "category"}
+    assert alone.classes == ("x", "y")
+    assert alone.directed
+    assert not read_graph(tmp_path / "g.graphml", words="text", directed=False).directed
+    assert read_graph(tmp_path / "g.graphml", label="name", words="text").classes == ("n",)
+    with pytest.warns(
+        InputWarning, match=r"the attributes text, .* are ignored, because .*n\.csv is given"
+    ):
+        beside = read_graph(tmp_path / "g.graphml", file("n.csv", NODES))
+    assert beside.attributes.names == ("size",)
+    assert beside.directed
+    with pytest.raises(InputError, match=r"g\.graphml has no column 'nam'"):
+        read_graph(tmp_path / "g.graphml", words=["nam"])
+    with pytest.raises(InputError, match=r"g\.graphml has no column 'club'"):
+        read_graph(tmp_path / "g.graphml", label="club")
+
+
+def test_labels_of_gml_are_names(tmp_path):
+    nx.write_gml(nx.karate_club_graph(), tmp_path / "g.gml")
+    graph = read_graph(tmp_path / "g.gml", label="club")
+    assert graph.classes == ("Mr. Hi", "Officer")
+    assert graph.ids.tolist() == list(range(34))
+    assert read_graph(tmp_path / "g.gml").attributes.names == ("club",)
+
+
+X = np.array([[1.0, 0], [2, 3], [4, 5]])
+
+
+def test_matrices_of_features(file):
+    x = file("x.npy", X)
+    adjacency = sp.csr_array(np.array([[0, 2.0, 0], [0, 0, 1], [0, 0, 0]]))
+    graph = read_graph(file("a.npz", adjacency), x)
+    assert graph.directed
+    assert (graph.x == X).all()
+    for name, text in (("e.csv", "source,target\n0,1\n1,2\n"), ("e.txt", "0 1\n1 2\n")):
+        graph = read_graph(file(name, text), x)
+        assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+        assert (graph.x == X).all()
+        assert graph.ids.tolist() == [0, 1, 2]
+    with pytest.warns(InputWarning, match=r"1 of 2 edges names a node that .*x\.npy lacks"):
+        assert read_graph(file("e.txt", "0 1\n1 3\n"), x).n_edges == 1
+    assert read_graph(file("a.npz", adjacency)).x is None
+
+
+def test_inputs_that_do_not_fit_together(file):
+    adjacency, x = file("a.npz", sp.eye_array(3, k=1)), file("x.npy", X)
+    with pytest.raises(InputError, match=r"a\.npz is a matrix without node ids"):
+        read_graph(adjacency, file("n.csv", NODES))
+    with pytest.raises(InputError, match="has neither labels nor named attributes"):
+        read_graph(adjacency, x, drop=["a"])
+    with pytest.raises(InputError, match="must be drop or refuse, because"):
+        read_graph(file("e.txt", "0 1\n"), x, unknown_nodes="add")
+    with pytest.raises(InputError, match=r"x\.npy: features contain NaN"):
+        read_graph(file("e.txt", "0 1\n"), file("x.npy", X * np.nan))
+    with pytest.raises(
+        InputError, match=r"g\.txt, line 1, column 'weight': -1.0 is not a positive"
+    ):
+        read_graph(file("g.txt", "a b -1\n"), file("n.csv", NODES))
+    with pytest.raises(InputError, match="does not have the ending of a table: use"):
+        read_graph(file("g.doc", "a b\n"))

@@ -18,7 +18,7 @@ from graphgate.io.graph_writer import to_tables, write_graph
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 @pytest.mark.parametrize("binary", [True, False])
-def test_a_graph_is_two_tables_that_read_as_the_same_graph(tmp_path, ending, binary):
+def test_a_graph_round_trips_through_two_tables(tmp_path, ending, binary):
     rng = np.random.default_rng(0)
     there = rng.random((9, 12)) < 0.3
     x = sp.csr_array(there if binary else there * rng.random((9, 12)), dtype=np.float32)
@@ -95,7 +95,7 @@ def test_any_column_name_can_be_read_back(tmp_path, name):
         assert list(csv.reader(file)) == [["id", name], ["0", "1.5"], ["1", "2.5"]]
 
 
-def test_what_a_graph_is_written_as_is_read_in_the_same_order(tmp_path):
+def test_a_written_graph_is_read_in_the_same_order(tmp_path):
     graph = Graph.from_edges(None, [("p", "q")], ids=["p", "q"])
     edges, nodes = write_graph(tmp_path, graph)
     assert (edges.name, nodes.name) == ("edges.csv", "nodes.csv")

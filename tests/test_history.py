@@ -109,6 +109,6 @@ def test_a_diverged_gate_is_an_error():
         GATE((16, 8), learning_rate=1000.0, random_state=0).fit(graph_with_features_up_to(1.0))
 
 
-def test_a_gate_that_learned_nothing_says_so():
+def test_a_gate_that_learned_nothing_warns():
     with pytest.warns(TrainingWarning, match="training changed nothing"):
         GATE((16, 8), random_state=0).fit(Graph(np.zeros((4, 3))))

@@ -75,7 +75,7 @@ HEAD = "%%MatrixMarket matrix coordinate"
         (f"{HEAD} pattern symmetric\n3 3 0\n", np.zeros((3, 3)), False),
     ],
 )
-def test_direction_is_that_of_the_symmetry(tmp_path, text, expected, directed):
+def test_direction_follows_symmetry(tmp_path, text, expected, directed):
     (tmp_path / "a.mtx").write_text(text)
     np.save(tmp_path / "x.npy", X)
     graph = read_graph(tmp_path / "a.mtx", tmp_path / "x.npy")
@@ -85,7 +85,7 @@ def test_direction_is_that_of_the_symmetry(tmp_path, text, expected, directed):
     assert (dense(graph.x) == X).all()
 
 
-def test_direction_as_asked_for(tmp_path):
+def test_direction_as_requested(tmp_path):
     sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.triu(A)))
     np.save(tmp_path / "x.npy", X)
     graph = read_graph(tmp_path / "a.npz", tmp_path / "x.npy", directed=False)
@@ -97,7 +97,7 @@ def test_direction_as_asked_for(tmp_path):
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["real", "pattern", "integer"]))
-def test_matrix_market_there_and_back(tmp_path, seed, symmetric, field):
+def test_matrix_market_round_trip(tmp_path, seed, symmetric, field):
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 3, (6, 6)) * (rng.random((6, 6)) < 0.4)
     a = a + a.T if symmetric else a
@@ -122,7 +122,7 @@ def refusal(path, content=None):
     return message
 
 
-def test_files_that_are_not_there_or_not_of_their_kind(tmp_path):
+def test_missing_files_and_files_of_another_format(tmp_path):
     assert "does not exist" in refusal(tmp_path / "no.mtx")
     assert "is a directory" in refusal(tmp_path)
     assert "is empty" in refusal(tmp_path / "a.mtx", b"")
@@ -134,9 +134,11 @@ def test_files_that_are_not_there_or_not_of_their_kind(tmp_path):
     assert "zero bytes" in refusal(tmp_path / "a.mtx", b"%%MatrixMarket matrix\0")
 
 
-def test_headers_that_promise_too_much(tmp_path):
+def test_headers_that_declare_too_much(tmp_path):
     many = f"{HEAD} real general\n10 10 99999999999\n1 1 1\n"
     assert "is truncated: it declares 99,999,999,999 entries" in refusal(tmp_path / "a.mtx", many)
+    few = f"{HEAD} real general\n2 2 20\n1 1 1\n"
+    assert "is truncated: it declares 20 entries" in refusal(tmp_path / "a.mtx", few)
     square = "%%MatrixMarket matrix array real general\n300000 300000\n1\n"
     assert "is truncated" in refusal(tmp_path / "a.mtx", square)
     wide = f"{HEAD} pattern general\n2000000000 2000000000 1\n1 1\n"
@@ -145,7 +147,7 @@ def test_headers_that_promise_too_much(tmp_path):
     assert "which is too large" in refusal(tmp_path / "a.mtx", wider)
 
 
-def test_matrices_that_are_no_adjacency(tmp_path):
+def test_matrices_that_are_not_adjacencies(tmp_path):
     np.save(tmp_path / "x.npy", X)
     assert "of shape (3, 2), but an adjacency is square" in refusal(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", X[0])
@@ -173,7 +175,7 @@ def test_nothing_pickled_is_read(tmp_path):
     assert "is damaged or not a .npz file" in refusal(tmp_path / "x.npz")
 
 
-def test_indices_outside_of_a_sparse_array(tmp_path):
+def test_sparse_arrays_with_indices_out_of_range(tmp_path):
     matrix = sp.csr_array(A)
     matrix.indices[0] = 77
     sp.save_npz(tmp_path / "a.npz", matrix)
@@ -224,7 +226,7 @@ def test_damaged_files_are_one_sentence(tmp_path, name, data):
         assert "\n" not in message
 
 
-def test_a_zip_that_is_no_archive_of_arrays(tmp_path):
+def test_a_zip_that_is_not_a_numpy_archive(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
     assert "a.npz" in refusal(tmp_path / "a.npz")

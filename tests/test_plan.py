@@ -102,3 +102,8 @@ def test_the_objective_does_what_the_plan_says(monkeypatch, settings, density, n
     assert [x.is_sparse for x in made] == [not expected.dense_features]
     assert bool(reordered) == expected.reorders_nodes == (n > 8192)
     assert isinstance(objective, CollapsedStep) == (expected.form == "step")
+
+
+def test_a_complete_graph_can_be_planned():
+    assert GraphCounts.planned(3, 3, 1).pairs == 6
+    assert GraphCounts.planned(3, 6, 1, directed=True).pairs == 6

@@ -46,7 +46,7 @@ def test_triangles_and_cores_of_a_larger_graph(wedges, monkeypatch):
     assert core_numbers(pattern).tolist() == list(nx.core_number(known).values())
 
 
-def test_signatures_are_balanced_and_nearly_at_right_angles():
+def test_signatures_are_balanced_and_nearly_orthogonal():
     for ids in (np.arange(2000), np.array([f"n{at}" for at in range(2000)], dtype=object)):
         found = signatures(ids)
         assert set(np.unique(found)) == {-1.0, 1.0}
@@ -92,12 +92,12 @@ def test_a_position_is_where_walks_end():
     assert cosines[:6, 6:].max() < 0.5
 
 
-def test_nodes_that_are_all_alike_have_no_position():
+def test_equivalent_nodes_have_zero_positions():
     pair = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     assert np.abs(structure.positions(pair, np.arange(2))).max() < 0.1
 
 
-def test_columns_are_as_many_as_said():
+def test_the_number_of_structural_columns():
     found = structural_attributes(sp.csr_array((3, 3)), np.arange(3))
     assert len(found.names) == 132
     assert set(found.kinds.values()) == {"number"}

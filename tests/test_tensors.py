@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from graphgate.errors import InputError
 from graphgate.io import files
-from graphgate.io.schema import check_fields
+from graphgate.io.files import check_fields
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 
 SCHEMA = {"size": int, "name": (str, type(None)), "fixed": bool, "rate": (float, int)}
@@ -85,7 +85,7 @@ def test_the_file_is_plain_safetensors_with_a_json_header(path):
     assert json.loads(metadata["graphgate"]) == {"kind": "checkpoint", "version": 1} | HEADER
 
 
-def test_the_same_content_gives_the_same_bytes(tmp_path):
+def test_the_same_content_gives_bit_identical_files(tmp_path):
     for name in ("one", "two"):
         write_tensors(tmp_path / name, "model", HEADER, some_tensors())
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -233,7 +233,7 @@ def test_the_version_is_the_number_one(path, version):
     assert "version" in refusal(written(path, text_of(version=version)))
 
 
-def test_a_whole_number_is_a_rate(path):
+def test_an_integer_is_accepted_as_a_rate(path):
     header, _ = read_tensors(written(path, text_of(rate=2)), "model", SCHEMA)
     assert header["rate"] == 2
 

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    inputs, embedder, classifier, raw, deepwalk, gae, dgi, graphsage, label_propagation, planetoid,
-    supervised, gcn, chebyshev, monet, stogcn, gat
+    inputs, contract, untrained, deepwalk, convolution_embedders, graphsage, planetoid, supervised,
+    convolution_classifiers, stogcn
 """

@@ -15,8 +15,6 @@ probe with a penalty, for which features that sum to 1 would vanish beside the v
 both parts have rows of length 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,25 +22,18 @@ import numpy as np
 from gensim.models import Word2Vec
 from sklearn.preprocessing import normalize
 
-from graphgate.baselines.embedder import BaselineEmbedder
+from graphgate.baselines.contract import BaselineEmbedder
 from graphgate.baselines.inputs import dense_features, seeded
 from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
 from graphgate.training.sampling import random_walks, symmetrized
 
 
-class _Sentences:
-    """Walks as sentences of node numbers; can be iterated over several times."""
-
-    def __init__(self, walks: np.ndarray, isolated: np.ndarray) -> None:
-        self.walks = walks
-        self.isolated = isolated  # (N,) True where a node has no edges
-        self.words = [str(node) for node in range(len(isolated))]
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for walk in self.walks:
-            nodes = walk[:1] if self.isolated[walk[0]] else walk
-            yield [self.words[node] for node in nodes.tolist()]
+def _sentences(walks: np.ndarray, isolated: np.ndarray, words: list[str]) -> Iterator[list[str]]:
+    """Walks as sentences of node numbers; a node without edges is a sentence by itself."""
+    for walk in walks:
+        nodes = walk[:1] if isolated[walk[0]] else walk
+        yield [words[node] for node in nodes.tolist()]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,7 +60,7 @@ class DeepWalk(BaselineEmbedder):
         with seeded(seed) as rng:
             starts = np.concatenate([rng.permutation(n) for _ in range(self.walks)])
             walks = random_walks(adjacency, starts, self.length - 1, rng).astype(np.int32)
-            sentences = _Sentences(walks, np.diff(adjacency.indptr) == 0)
+            isolated, words = np.diff(adjacency.indptr) == 0, [str(node) for node in range(n)]
             model = Word2Vec(
                 vector_size=self.n_components,
                 window=self.window,
@@ -82,11 +73,11 @@ class DeepWalk(BaselineEmbedder):
                 workers=1,
                 seed=seed % 2**32,
             )
-            model.build_vocab(sentences)
+            model.build_vocab(_sentences(walks, isolated, words))
             if adjacency.nnz:  # with a single node, gensim's thread dies and `train` hangs
+                sentences = _sentences(walks, isolated, words)
                 model.train(sentences, total_examples=model.corpus_count, epochs=1)
-        rows = [model.wv.key_to_index[str(node)] for node in range(n)]
-        return model.wv.vectors[rows]
+        return model.wv[words]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -12,18 +12,16 @@ without neighbors draws itself, not a vector of zeros. Degrees are not cut at 10
 those that a node attends over; walks follow edges in both directions; weights are ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.embedder import InductiveEmbedder
+from graphgate.baselines.contract import InductiveEmbedder
 from graphgate.baselines.inputs import dense_features, is_sparse, seeded
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
@@ -31,7 +29,6 @@ from graphgate.graph.graph import Graph
 from graphgate.nn.features import FeatureMatrix
 from graphgate.training.sampling import draw_neighbors, random_walks, symmetrized
 
-Aggregator = Literal["mean", "gcn", "pool", "lstm"]
 POOL_WIDTH, LSTM_WIDTH = 512, 128  # the implementation's "small" models
 
 
@@ -43,7 +40,7 @@ class Scaling:
     std: Tensor  # (F,), 1 where a feature is constant
 
     @classmethod
-    def of(cls, graph: Graph) -> Scaling:
+    def of(cls, graph: Graph) -> Self:
         mean = np.asarray(graph.x.mean(axis=0), dtype=np.float64).ravel()
         square = np.asarray((graph.x * graph.x).mean(axis=0), dtype=np.float64).ravel()
         variance = square - mean**2
@@ -52,12 +49,12 @@ class Scaling:
         return cls(torch.from_numpy(mean).float(), torch.from_numpy(std).float())
 
 
+@dataclass(frozen=True)
 class SparseFeatures:
     """Standardized features, (N, F), of which X stays sparse."""
 
-    def __init__(self, graph: Graph, scaling: Scaling) -> None:
-        self.x = FeatureMatrix(graph.x, device=torch.device("cpu"), dtype=torch.float32)
-        self.scaling = scaling
+    x: FeatureMatrix
+    scaling: Scaling
 
     def times(self, weight: Tensor) -> Tensor:
         """(N, D) for a weight of shape (F, D)."""
@@ -70,21 +67,21 @@ Vectors = SparseFeatures | Tensor
 
 def standardized(graph: Graph, scaling: Scaling) -> Vectors:
     if is_sparse(graph):
-        return SparseFeatures(graph, scaling)
+        x = FeatureMatrix(graph.x, device=torch.device("cpu"), dtype=torch.float32)
+        return SparseFeatures(x, scaling)
     return (dense_features(graph, normalize=False) - scaling.mean) / scaling.std
 
 
 def _linear(
-    vectors: Vectors, weight: Tensor, pick: Callable[[Tensor], Tensor] | None = None
+    vectors: Vectors, weight: Tensor, pick: Callable[[Tensor], Tensor] = lambda rows: rows
 ) -> Tensor:
     """`pick(vectors) @ weight`, where `pick` selects rows or sums of rows.
 
     The two commute: sparse features are multiplied first, while they are sparse.
     """
     if isinstance(vectors, SparseFeatures):
-        product = vectors.times(weight)
-        return product if pick is None else pick(product)
-    return (vectors if pick is None else pick(vectors)) @ weight
+        return pick(vectors.times(weight))
+    return pick(vectors) @ weight
 
 
 def _weight(*shape: int) -> nn.Parameter:
@@ -144,8 +141,7 @@ class LSTMLayer(MeanLayer):
         for draw in neighbors.T:
             gates = inputs.index_select(0, draw) + state @ self.state_gates
             enter, update, forget, leave = gates.chunk(4, dim=1)
-            kept = torch.sigmoid(forget + 1) * cell
-            cell = kept + torch.sigmoid(enter) * torch.tanh(update)
+            cell = torch.sigmoid(forget + 1) * cell + torch.sigmoid(enter) * torch.tanh(update)
             state = torch.sigmoid(leave) * torch.tanh(cell)
         return state @ self.neighbor
 
@@ -185,7 +181,7 @@ class GraphSAGE(InductiveEmbedder):
     negatives : random nodes that a batch is compared with.
     """
 
-    aggregator: Aggregator = "mean"
+    aggregator: str = "mean"
     n_components: int = 512
     draws: tuple[int, int] = (25, 10)
     walks: int = 50
@@ -198,8 +194,9 @@ class GraphSAGE(InductiveEmbedder):
 
     def _learn(self, graph: Graph) -> np.ndarray:
         if self.aggregator not in LAYERS:
-            known = ", ".join(get_args(Aggregator))
-            raise InputError(f"unknown aggregator {self.aggregator!r}; use one of {known}")
+            raise InputError(
+                f"unknown aggregator {self.aggregator!r}; use one of {', '.join(LAYERS)}"
+            )
         if graph.n_edges == 0:
             raise InputError("GraphSAGE learns from walks, but the graph has no edges")
         self.seed_ = hyperparameters.seed(self.random_state)

@@ -1,10 +1,8 @@
-"""A graph as the tensors that networks take, and randomness without side effects.
+"""A graph as the tensors that networks take, steps on them, and randomness without side effects.
 
 Sparse where that pays: `GCNConv(..., normalize=False)` is given the normalized adjacency as CSR,
 so that no (E, D) array of messages is gathered, and may be given features as CSR.
 """
-
-from __future__ import annotations
 
 import random
 from collections.abc import Iterator
@@ -47,10 +45,11 @@ def seeded(random_state: Any) -> Iterator[np.random.Generator]:
             random.setstate(python)
 
 
-def edge_index(graph: Graph) -> Tensor:
-    """(2, E) int64 as in PyG: column (j, i) where i attends over j; no self-loops."""
-    attended = graph.attended.tocoo()
-    return torch.from_numpy(np.stack([attended.col, attended.row]).astype(np.int64))
+def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    """One step of an optimizer down the gradient of a loss."""
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 
 
 def as_tensor(matrix: sp.csr_array) -> Tensor:
@@ -82,13 +81,6 @@ def normalized_features(graph: Graph) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(1 / np.where(sums > 0, sums, 1)) @ x, dtype=np.float32)
 
 
-def features(graph: Graph, *, normalize: bool) -> Tensor:
-    """(N, F) float32: CSR if they are sparse enough, dense otherwise."""
-    if not is_sparse(graph):
-        return dense_features(graph, normalize=normalize)
-    return as_tensor(normalized_features(graph) if normalize else graph.x)
-
-
 def normalized_adjacency(graph: Graph, *, loops: bool) -> sp.csr_array:
     """D^-1/2 A D^-1/2, (N, N), or (D + 1)^-1/2 (A + 1) (D + 1)^-1/2 with `loops`.
 
@@ -104,6 +96,11 @@ def normalized_adjacency(graph: Graph, *, loops: bool) -> sp.csr_array:
 
 
 def convolution_inputs(graph: Graph, *, normalize: bool) -> tuple[Tensor, Tensor]:
-    """Features, (N, F), and D^-1/2 (A + I) D^-1/2, (N, N) CSR, both float32."""
+    """Features, (N, F), and D^-1/2 (A + I) D^-1/2, (N, N) CSR, both float32.
+
+    Features are CSR if they are sparse enough, dense otherwise.
+    """
     adjacency = as_tensor(normalized_adjacency(graph, loops=True))
-    return features(graph, normalize=normalize), adjacency
+    if not is_sparse(graph):
+        return dense_features(graph, normalize=normalize), adjacency
+    return as_tensor(normalized_features(graph) if normalize else graph.x), adjacency

@@ -12,11 +12,10 @@ accuracy on the split "val". Walks of its Planetoid-I pass through unseen nodes;
 in the graph. Walks follow edges in both directions; weights are ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -24,8 +23,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.classifier import GraphClassifier, labelled_rows
-from graphgate.baselines.inputs import dense_features, seeded
+from graphgate.baselines.contract import GraphClassifier, labelled_rows
+from graphgate.baselines.inputs import dense_features, seeded, step
 from graphgate.graph.graph import Graph
 from graphgate.training.sampling import endless_batches, random_walks, symmetrized
 
@@ -117,9 +116,7 @@ class ContextTrainer:
         return normalizers.sum() - scores.flatten().index_select(0, met).sum()
 
     def step(self, contexts: Contexts) -> None:
-        self.optimizer.zero_grad()
-        self.loss(contexts).backward()
-        self.optimizer.step()
+        step(self.optimizer, self.loss(contexts))
 
 
 class SampledContextTrainer(ContextTrainer):
@@ -129,12 +126,10 @@ class SampledContextTrainer(ContextTrainer):
         return FreeEmbedding(self.x, size)
 
     def loss(self, contexts: Contexts) -> Tensor:
-        nodes, place = np.unique(
-            np.concatenate([contexts.met[:, 0], contexts.unmet[:, 0]]), return_inverse=True
-        )
-        others = np.concatenate([contexts.met[:, 1], contexts.unmet[:, 1]])
+        node, context = np.concatenate([contexts.met, contexts.unmet]).T
+        nodes, place = np.unique(node, return_inverse=True)
         vectors = self._vectors(nodes).index_select(0, torch.from_numpy(place))
-        scores = (vectors * self.output(self.x, torch.from_numpy(others))).sum(dim=1)
+        scores = (vectors * self.output(self.x, torch.from_numpy(context))).sum(dim=1)
         met, unmet = scores.split([len(contexts.met), len(contexts.unmet)])
         return F.softplus(-met).sum() + F.softplus(unmet).sum()
 
@@ -155,9 +150,9 @@ def label_contexts(
     first = np.searchsorted(labels[order], labels[drawn], side="left")
     end = np.searchsorted(labels[order], labels[drawn], side="right")
     met = np.stack([drawn, order[rng.integers(first, end)]], axis=1)
-    if (end - first == len(labels)).any():  # there is no other label
-        return Contexts(met, met[:0])
     size = end - first
+    if (size == len(labels)).any():  # there is no other label
+        return Contexts(met, met[:0])
     other = rng.integers((len(labels) - size)[:, None], size=(count, negatives))
     other += np.where(other < first[:, None], 0, size[:, None])
     unmet = np.stack([np.repeat(drawn, negatives), order[other].ravel()], axis=1)
@@ -166,7 +161,7 @@ def label_contexts(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Planetoid(GraphClassifier):
-    """What the two variants share.
+    """What the two variants share; defaults are those of the transductive one.
 
     Parameters
     ----------
@@ -184,32 +179,35 @@ class Planetoid(GraphClassifier):
     walk_length: int = 10
     window: int = 3
     negatives: int = 0
-    walk_batch: int
-    label_batch: int
-    context_learning_rate: float
-    label_steps: int
-    graph_steps: int
-    graph_rate: float
+    walk_batch: int = 200
+    label_batch: int = 100
+    context_learning_rate: float = 1e-2
+    label_steps: int = 2000
+    graph_steps: int = 70
+    graph_rate: float = 0.0
     batch_size: int = 200
     learning_rate: float = 0.1
     iterations: int = 2000
     patience: int = 500
     random_state: int = 0
-
-    def _embedding(self, x: Tensor) -> NodeEmbedding:
-        raise NotImplementedError
+    _embedding: ClassVar[type[NodeEmbedding]]
 
     def _learn(self, graph: Graph) -> None:
+        assert graph.labels is not None
         train, size = labelled_rows(graph, "train"), self.n_components
         with seeded(self.random_state) as rng:
             x = dense_features(graph, normalize=False)
-            embedding = self._embedding(x)
+            embedding = self._embedding(x, size)
             network = PlanetoidNetwork(embedding, graph.n_features, size, len(graph.classes))
             trainer = SampledContextTrainer if self.negatives else ContextTrainer
             contexts = trainer(embedding, x, size, self.context_learning_rate)
+            for _ in range(self.label_steps):
+                drawn = label_contexts(graph.labels[train], self.label_batch, self.negatives, rng)
+                contexts.step(Contexts(train[drawn.met], train[drawn.unmet]))
             met = self._met(graph, rng)
-            self._pretrain(contexts, met, graph, train, rng)
-            self._train(network, contexts, met, graph, train, rng)
+            for walked in islice(met, self.graph_steps):
+                contexts.step(walked)
+            self._train(network, contexts, met, graph, rng)
         self.network_ = network
 
     def _predict(self, graph: Graph) -> np.ndarray:
@@ -224,26 +222,10 @@ class Planetoid(GraphClassifier):
         if len(starts) == 0:
             return
         for batch in endless_batches(starts, self.walk_batch, rng):
-            walks = random_walks(adjacency, batch, self.walk_length, rng)
-            met = walk_pairs(walks, self.window)
+            met = walk_pairs(random_walks(adjacency, batch, self.walk_length, rng), self.window)
             unmet = np.repeat(met, self.negatives, axis=0)
             unmet[:, 1] = rng.integers(graph.n_nodes, size=len(unmet))
             yield Contexts(met, unmet)
-
-    def _pretrain(
-        self,
-        contexts: ContextTrainer,
-        met: Iterator[Contexts],
-        graph: Graph,
-        train: np.ndarray,
-        rng: np.random.Generator,
-    ) -> None:
-        assert graph.labels is not None
-        for _ in range(self.label_steps):
-            drawn = label_contexts(graph.labels[train], self.label_batch, self.negatives, rng)
-            contexts.step(Contexts(train[drawn.met], train[drawn.unmet]))
-        for _, walked in zip(range(self.graph_steps), met, strict=False):
-            contexts.step(walked)
 
     def _train(
         self,
@@ -251,7 +233,6 @@ class Planetoid(GraphClassifier):
         contexts: ContextTrainer,
         met: Iterator[Contexts],
         graph: Graph,
-        train: np.ndarray,
         rng: np.random.Generator,
     ) -> None:
         """Classify, with occasional steps on contexts; end with what was best on "val"."""
@@ -259,7 +240,7 @@ class Planetoid(GraphClassifier):
         labels, x = torch.from_numpy(graph.labels.copy()), contexts.x
         val = torch.from_numpy(labelled_rows(graph, "val"))
         optimizer = torch.optim.SGD(network.parameters(), lr=self.learning_rate)
-        batches = endless_batches(train, self.batch_size, rng)
+        batches = endless_batches(labelled_rows(graph, "train"), self.batch_size, rng)
         best, waited, weights = -1.0, 0, None
         for _ in range(self.iterations):
             if rng.random() < self.graph_rate and (walked := next(met, None)) is not None:
@@ -267,9 +248,7 @@ class Planetoid(GraphClassifier):
             batch = torch.from_numpy(next(batches))
             expected = labels.index_select(0, batch)
             losses = [F.cross_entropy(scores, expected) for scores in network(x, batch)]
-            optimizer.zero_grad()
-            torch.stack(losses).sum().backward()
-            optimizer.step()
+            step(optimizer, torch.stack(losses).sum())
             if len(val) == 0:
                 continue
             with torch.no_grad():
@@ -287,16 +266,8 @@ class Planetoid(GraphClassifier):
 class PlanetoidT(Planetoid):
     """Transductive: a free vector per node, so it predicts only for the nodes of `fit`."""
 
-    walk_batch: int = 200
-    label_batch: int = 100
-    context_learning_rate: float = 1e-2
-    label_steps: int = 2000
-    graph_steps: int = 70
-    graph_rate: float = 0.0
     _inductive: ClassVar[bool] = False
-
-    def _embedding(self, x: Tensor) -> NodeEmbedding:
-        return FreeEmbedding(x, self.n_components)
+    _embedding: ClassVar[type[NodeEmbedding]] = FreeEmbedding
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -309,6 +280,4 @@ class PlanetoidI(Planetoid):
     label_steps: int = 10_000
     graph_steps: int = 400
     graph_rate: float = 0.1
-
-    def _embedding(self, x: Tensor) -> NodeEmbedding:
-        return FeatureEmbedding(x, self.n_components)
+    _embedding: ClassVar[type[NodeEmbedding]] = FeatureEmbedding

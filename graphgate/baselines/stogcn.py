@@ -13,8 +13,6 @@ exact rather than approximated from stored activations; the loss watched for ear
 excludes the penalty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -61,8 +59,7 @@ def sample_neighbors(
     kept = order[rank < count]
     scale = np.maximum(sizes / count, 1)
     values = adjacency.data[kept] * scale[row[kept]]
-    sampled = sp.csr_array((values, (row[kept], adjacency.indices[kept])), adjacency.shape)
-    return sampled, scale
+    return sp.csr_array((values, (row[kept], adjacency.indices[kept])), adjacency.shape), scale
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

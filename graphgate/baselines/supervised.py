@@ -4,21 +4,19 @@ Features enter as a sparse matrix whose rows sum to 1, as in the implementations
 input dropout acts on its stored entries. Edge weights are not used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any, Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphgate.baselines.classifier import GraphClassifier, labelled_rows
-from graphgate.baselines.inputs import edge_index, seeded
+from graphgate.baselines.contract import GraphClassifier, labelled_rows
+from graphgate.baselines.inputs import seeded, step
 from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import csr_tensor
 
@@ -48,23 +46,6 @@ class TwoLayers(nn.Module):
         return self.second(F.dropout(h, self.dropout, self.training), *structure)
 
 
-def decayed_first(network: nn.Module, weight_decay: float) -> Iterable[Any]:
-    """Parameters as Adam takes them, with decay on the layer named `first` alone."""
-    parts = dict(network.named_children())
-    first = parts.pop("first")
-    rest = [parameter for part in parts.values() for parameter in part.parameters()]
-    return [{"params": first.parameters(), "weight_decay": weight_decay}, {"params": rest}]
-
-
-class Stopping(Protocol):
-    """Decides after every epoch, by loss and accuracy on the validation nodes."""
-
-    def over(self, loss: float, accuracy: float, network: nn.Module) -> bool: ...
-
-    def finish(self, network: nn.Module) -> None:
-        """Load the weights to keep into the network."""
-
-
 @dataclass
 class Window:
     """Stop when the loss exceeds its mean over the `size` epochs before; keep the last weights.
@@ -74,14 +55,12 @@ class Window:
 
     size: int
     losses: list[float] = field(default_factory=list)
+    weights: None = None
 
     def over(self, loss: float, accuracy: float, network: nn.Module) -> bool:
         self.losses.append(loss)
         before = self.losses[-self.size - 1 : -1]
         return len(self.losses) > self.size + 1 and loss > fmean(before)
-
-    def finish(self, network: nn.Module) -> None:
-        pass
 
 
 @dataclass
@@ -106,10 +85,6 @@ class Patience:
         self.waited = 0 if reached else self.waited + 1
         return self.waited == self.epochs
 
-    def finish(self, network: nn.Module) -> None:
-        if self.weights is not None:
-            network.load_state_dict(self.weights)
-
 
 @dataclass(frozen=True)
 class ReceptiveField:
@@ -124,19 +99,23 @@ class ReceptiveField:
     inner: np.ndarray
 
     @classmethod
-    def around(cls, graph: Graph, nodes: np.ndarray, hops: int) -> ReceptiveField:
+    def around(cls, graph: Graph, nodes: np.ndarray, hops: int) -> Self:
         inner = np.zeros(graph.n_nodes, dtype=bool)
         inner[graph.rows(graph.neighborhood(nodes, hops - 1).ids)] = True
         return cls(np.array(graph.rows(graph.neighborhood(nodes, hops).ids)), inner)
 
     @classmethod
-    def whole(cls, graph: Graph) -> ReceptiveField:
+    def whole(cls, graph: Graph) -> Self:
         return cls(np.arange(graph.n_nodes), np.ones(graph.n_nodes, dtype=bool))
 
     def edges(self, graph: Graph) -> Tensor:
-        """Columns of `edge_index` into inner nodes, as rows of the graph."""
-        edges = edge_index(graph)
-        return edges[:, torch.from_numpy(self.inner)[edges[1]]]
+        """(2, E') int64 as in PyG: column (j, i) where an inner node i attends over j.
+
+        Both are rows of the graph; there are no self-loops.
+        """
+        attended = graph.attended.tocoo()
+        edges = np.stack([attended.col, attended.row]).astype(np.int64)
+        return torch.from_numpy(edges[:, self.inner[attended.row]])
 
     def renumbered(self, edges: Tensor) -> Tensor:
         """The same edges as positions in `rows`."""
@@ -159,8 +138,14 @@ class LabelledPart:
     def loss(self, scores: Tensor) -> Tensor:
         return F.cross_entropy(scores.index_select(0, self.rows), self.labels)
 
-    def accuracy(self, scores: Tensor) -> float:
-        return float((scores.index_select(0, self.rows).argmax(1) == self.labels).float().mean())
+    def scored(self, network: nn.Module) -> tuple[float, float]:
+        """Loss and accuracy of a network without dropout."""
+        network.eval()
+        with torch.no_grad():
+            scores = network(*self.inputs)
+        network.train()
+        right = scores.index_select(0, self.rows).argmax(1) == self.labels
+        return float(self.loss(scores)), float(right.float().mean())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -176,8 +161,10 @@ class NetworkClassifier(GraphClassifier):
     epochs_ : the number of epochs.
     """
 
-    learning_rate: float
-    weight_decay: float
+    hidden: int = 16
+    dropout: float = 0.5
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
     epochs: int
     random_state: int = 0
 
@@ -186,13 +173,14 @@ class NetworkClassifier(GraphClassifier):
 
     def _hops(self) -> int:
         """The distance within which nodes influence the scores of a node."""
-        raise NotImplementedError
+        return 2
 
     def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
         """What the network takes of this part, whose nodes have the degrees of the whole graph."""
         raise NotImplementedError
 
-    def _stopping(self) -> Stopping:
+    def _stopping(self) -> Window | Patience:
+        """What decides after every epoch, by loss and accuracy on the validation nodes."""
         raise NotImplementedError
 
     def _parameters(self, network: nn.Module) -> Iterable[Any]:
@@ -208,7 +196,7 @@ class NetworkClassifier(GraphClassifier):
         assert train is not None
         with seeded(self.random_state):
             network = self._network(graph.n_features, len(graph.classes))
-            self.epochs_ = self._train(network, train, val)
+            self._train(network, train, val)
         self.network_ = network.eval()
 
     def _predict(self, graph: Graph) -> np.ndarray:
@@ -218,64 +206,47 @@ class NetworkClassifier(GraphClassifier):
 
     def _labelled(self, graph: Graph, split: str) -> LabelledPart | None:
         nodes = labelled_rows(graph, split)
-        if len(nodes) == 0:
+        if graph.labels is None or len(nodes) == 0:
             return None
-        assert graph.labels is not None
         mask = np.isin(np.arange(graph.n_nodes), nodes)
         seen = ReceptiveField.around(graph, mask, self._hops())
         rows = torch.from_numpy(np.flatnonzero(mask[seen.rows]))
         return LabelledPart(self._inputs(graph, seen), rows, torch.from_numpy(graph.labels[nodes]))
 
-    def _train(self, network: nn.Module, train: LabelledPart, val: LabelledPart | None) -> int:
+    def _train(self, network: nn.Module, train: LabelledPart, val: LabelledPart | None) -> None:
         optimizer = torch.optim.Adam(self._parameters(network), lr=self.learning_rate)
         objective, stopping = self._objective(network, train), self._stopping()
-        epochs = 0
-        while epochs < self.epochs:
-            epochs += 1
-            network.train()
-            optimizer.zero_grad()
-            objective().backward()
-            optimizer.step()
-            if val is None:
-                continue
-            network.eval()
-            with torch.no_grad():
-                scores = network(*val.inputs)
-            if stopping.over(float(val.loss(scores)), val.accuracy(scores), network):
+        self.epochs_ = 0
+        for epoch in range(self.epochs):
+            step(optimizer, objective())
+            self.epochs_ = epoch + 1
+            if val is not None and stopping.over(*val.scored(network), network):
                 break
-        stopping.finish(network)
-        return epochs
+        if stopping.weights is not None:
+            network.load_state_dict(stopping.weights)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WindowClassifier(NetworkClassifier):
     """Trained as by Kipf & Welling (2017): decay on the first layer only, stopping by a window."""
 
-    hidden: int = 16
-    dropout: float = 0.5
-    learning_rate: float = 0.01
-    weight_decay: float = 5e-4
     epochs: int = 200
     window: int = 10
 
-    def _stopping(self) -> Stopping:
+    def _stopping(self) -> Window:
         return Window(self.window)
 
     def _parameters(self, network: nn.Module) -> Iterable[Any]:
-        return decayed_first(network, self.weight_decay)
+        first, second = (network.get_submodule(name).parameters() for name in ("first", "second"))
+        return [{"params": first, "weight_decay": self.weight_decay}, {"params": second}]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PatientClassifier(NetworkClassifier):
     """Trained as by Veličković et al. (2018): many epochs, stopping by patience."""
 
-    hidden: int
-    dropout: float
     epochs: int = 1000
     patience: int = 100
 
-    def _hops(self) -> int:
-        return 2
-
-    def _stopping(self) -> Stopping:
+    def _stopping(self) -> Patience:
         return Patience(self.patience)

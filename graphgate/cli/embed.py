@@ -33,7 +33,8 @@ from graphgate.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from graphgate.estimators.gate import GATE, Attention
+    from graphgate.estimators.embedded_graph import Attention
+    from graphgate.estimators.gate import GATE
     from graphgate.estimators.runs import Rerun
     from graphgate.graph.graph import Graph
 
@@ -204,7 +205,7 @@ class _Outputs:
     def check_names(self, graph: Graph, gate: GATE, run: Path | None = None) -> None:
         """Before training: the formats can store these ids, labels and feature names."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
-        from graphgate.io.reconstruction import check_feature_names
+        from graphgate.io.model_outputs import check_feature_names
 
         ending = ".parquet" if self.embedding is None else self.embedding.suffix.lower()
         labels = graph.label_values()
@@ -222,8 +223,7 @@ class _Outputs:
         attention: Attention,
         reconstruct: Callable[[], Any],
     ) -> None:
-        from graphgate.io.attention import write_attention
-        from graphgate.io.reconstruction import write_reconstruction
+        from graphgate.io.model_outputs import write_attention, write_reconstruction
 
         if self.embedding is not None:
             graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)

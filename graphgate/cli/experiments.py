@@ -25,7 +25,7 @@ def demo(
     for library in ("matplotlib", "pydeck"):
         if find_spec(library) is None:
             raise InputError(f"the figures need {library}: pip install 'graphgate[viz]'")
-    from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
+    from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS
     from graphgate.io.files import make_folder, write_json
 
     make_folder(out)

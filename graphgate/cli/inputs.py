@@ -26,7 +26,7 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
     """
     from graphgate.io.embeddings import EMBEDDING_ENDINGS
     from graphgate.io.files import check_output_path
-    from graphgate.io.reconstruction import RECONSTRUCTION_ENDINGS
+    from graphgate.io.model_outputs import RECONSTRUCTION_ENDINGS
     from graphgate.io.table_files import TABLE_ENDINGS
 
     endings = {

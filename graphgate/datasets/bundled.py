@@ -7,8 +7,6 @@ count, divided by the length of the text, times the weight of the word. The thre
 stored, and their product, in this order of operations, equals every float32 of the original files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from importlib import resources

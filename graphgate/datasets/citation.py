@@ -4,18 +4,17 @@ A folder that the user names comes first, then the cache that `fetch_dataset` fi
 bundled with the package. Only `fetch_dataset` uses the network.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from graphgate.datasets import bundled, planetoid
 from graphgate.datasets.download import download
-from graphgate.datasets.planetoid import NAMES, SPLITS
+from graphgate.datasets.planetoid import CHECKSUMS, NAMES, SPLITS
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.io.files import make_folder
@@ -69,16 +68,15 @@ class Dataset:
         """What to report beside every result on this dataset; empty for the public split."""
         return split_caveat(self.name, self.split)
 
-    def without_features(self) -> Dataset:
+    def without_features(self) -> Self:
         """The same dataset with nothing but its edges to learn from."""
-        graph = self.graph
         bare = Graph(
             None,
-            graph.adjacency,
-            ids=graph.ids,
-            labels=None if graph.labels is None else graph.label_values(),
-            splits=graph.splits,
-            directed=graph.directed,
+            self.graph.adjacency,
+            ids=self.graph.ids,
+            labels=self.graph.label_values(),
+            splits=self.graph.splits,
+            directed=self.graph.directed,
         )
         return replace(self, graph=bare)
 
@@ -117,18 +115,18 @@ def load_dataset(
     4552
     """
     original = _original_folder(name, folder)
-    if original is not None:
-        dataset = _from_planetoid(name, original)
+    if original is None:
+        raw, origin = bundled.read_bundled(name), BUNDLED
     else:
-        copy, split = bundled.read_bundled(name), available_split(name, folder)
-        dataset = Dataset(name, copy.graph, split, BUNDLED, copy.listed_edges, copy.self_loops)
+        raw, origin = planetoid.read_planetoid(original, name), f"Planetoid files in {original}"
+    split = available_split(name, folder)
+    dataset = Dataset(name, raw.graph, split, origin, raw.listed_edges, raw.self_loops)
     return dataset if features else dataset.without_features()
 
 
 def available_split(name: str, folder: str | os.PathLike[str] | None = None) -> str:
     """The split of the dataset that `load_dataset` would load, without reading it."""
-    original = _original_folder(name, folder)
-    return "seeded" if original is None and name == "cora" else "public"
+    return "seeded" if _original_folder(name, folder) is None and name == "cora" else "public"
 
 
 def split_caveat(name: str, split: str) -> str:
@@ -165,14 +163,17 @@ def fetch_dataset(
     """
     check_name(name)
     target = make_folder(cache_folder() if folder is None else Path(folder).expanduser())
-    files = planetoid.file_names(name)
-    missing = [f for f in files if _status((target / f).read_bytes, _checksum(f)) != "ok"]
+    missing = [
+        file
+        for file in planetoid.file_names(name)
+        if _status((target / file).read_bytes, CHECKSUMS[file]) != "ok"
+    ]
     with progress_bar(f"Downloading {name}", total=len(missing), show=progress) as advance:
         for file in missing:
             download(
                 f"{base_url.rstrip('/')}/{file}",
                 target / file,
-                _checksum(file),
+                CHECKSUMS[file],
                 timeout=timeout,
                 advance=partial(advance, note=file),
             )
@@ -182,10 +183,9 @@ def fetch_dataset(
 def verify_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> list[FileStatus]:
     """Check every file of every copy of a dataset against its SHA-256."""
     check_name(name)
-    named = named_folder(folder)
-    places = [place for place in (named, cache_folder()) if place is not None]
+    places = [place for place in (named_folder(folder), cache_folder()) if place is not None]
     found = [
-        FileStatus(str(place), file, _status((place / file).read_bytes, _checksum(file)))
+        FileStatus(str(place), file, _status((place / file).read_bytes, CHECKSUMS[file]))
         for place in dict.fromkeys(places)
         for file in planetoid.file_names(name)
     ]
@@ -233,18 +233,8 @@ def cache_folder() -> Path:
     return root / "graphgate" / "planetoid"
 
 
-def _from_planetoid(name: str, folder: Path) -> Dataset:
-    data = planetoid.read_planetoid(folder, name)
-    origin = f"Planetoid files in {folder}"
-    return Dataset(name, data.graph, "public", origin, data.listed_edges, data.self_loops)
-
-
 def _present(folder: Path, name: str) -> list[str]:
     return [file for file in planetoid.file_names(name) if (folder / file).exists()]
-
-
-def _checksum(file: str) -> str:
-    return planetoid.CHECKSUMS[file]
 
 
 def _status(read: Callable[[], bytes], expected: str) -> str:

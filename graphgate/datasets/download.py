@@ -1,7 +1,5 @@
 """Download one file, check it, and only then give it its name."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import urllib.error
@@ -47,17 +45,13 @@ def _received(url: str, timeout: float, advance: Callable[[float], None]) -> byt
     except urllib.error.HTTPError as error:
         with error:
             reason = f"the server responded {error.code} {error.reason}"
-    except TimeoutError:
-        reason = f"no answer within {timeout:g} seconds"
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, TimeoutError):
-            reason = f"no answer within {timeout:g} seconds"
-        else:
-            reason = str(error.reason)
     except InputError:
         raise
     except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = str(error) or type(error).__name__
+        cause = getattr(error, "reason", error)
+        reason = str(cause) or type(cause).__name__
+        if isinstance(cause, TimeoutError):
+            reason = f"no answer within {timeout:g} seconds"
     else:
         if not announced:
             advance(1.0)

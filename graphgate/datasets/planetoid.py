@@ -6,8 +6,6 @@ of every public reader: first the rows of `allx`, then the test rows, where `tx[
 have edges but neither features nor labels, and belong to no split.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,5 +123,4 @@ def assemble(raw: dict[str, bytes], name: str) -> RawDataset:
         graph = Graph.from_edges(x, np.stack([sources, targets], 1), labels=labels, splits=splits)
     except (ValueError, IndexError, AttributeError, TypeError) as error:
         raise InputError(f"the Planetoid files of {name} do not fit together: {error}") from None
-    loops = int((sources == targets).sum())
-    return RawDataset(graph, len(sources) // 2, loops // 2)
+    return RawDataset(graph, len(sources) // 2, int((sources == targets).sum()) // 2)

@@ -1,7 +1,5 @@
 """Random splits of the same sizes as Planetoid's."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from graphgate.errors import InputError
@@ -26,5 +24,4 @@ def random_split(
             f"of {per_class} per class, {val:,} and {test:,}; pass your own splits"
         )
     rows = {"train": train, "val": rest[:val], "test": rest[val : val + test]}
-    nodes = np.arange(len(labels))
-    return {name: np.isin(nodes, part) for name, part in rows.items()}
+    return {name: np.isin(np.arange(len(labels)), part) for name, part in rows.items()}

@@ -1,7 +1,5 @@
 """Random graphs of a given size, to measure on."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -7,8 +7,6 @@ refused. The instructions are limited to those the files use as well, which rule
 ids, extension codes and every later protocol.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import pickletools
@@ -136,8 +134,6 @@ def load_content(data: bytes, name: str) -> Any:
         # fix_imports would rename `__builtin__`, but the table above uses the names in the files.
         unpickler = _Unpickler(io.BytesIO(data), fix_imports=False, encoding="latin1")
         return _real(unpickler.load())
-    except (MemoryError, RecursionError) as error:
-        reason = type(error).__name__
     except Exception as error:  # a damaged pickle may raise almost anything
         reason = str(error) or type(error).__name__
     raise InputError(

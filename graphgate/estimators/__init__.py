@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    presets, hyperparameters, base, persistence, gate, training_time, estimate, runs
+    hyperparameters, base, persistence, embedded_graph, gate, estimate, runs
 """

@@ -6,10 +6,8 @@ applies it. A graph with only edges gets structural attributes, computed from th
 not fit what the estimator was fitted on is refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -40,9 +38,9 @@ class GraphKind:
     has_edges: bool
 
     @classmethod
-    def of(cls, graph: Graph) -> GraphKind:
-        content: Content = "edges" if graph.attributes is None else "attributes"
-        content = content if graph.x is None else "features"
+    def of(cls, graph: Graph) -> Self:
+        described: Content = "edges" if graph.attributes is None else "attributes"
+        content = described if graph.x is None else "features"
         return cls(content, graph.directed, graph.weighted, graph.n_edges > 0)
 
 
@@ -141,9 +139,9 @@ class GraphEstimator(BaseEstimator):
         else:
             if not reset:
                 self._check_content("features")
-            kinds = [np.float32, np.float64]
-            X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
-            graph = Graph(X, adjacency)
+            dtypes = [np.float32, np.float64]
+            x = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
+            graph = Graph(x, adjacency)
         # In an array, a weight of 1 is a weight.
         return graph.to_weighted() if not reset and self.fitted_on_.weighted else graph
 

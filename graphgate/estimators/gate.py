@@ -1,82 +1,29 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
+from graphgate.estimators.embedded_graph import EmbeddedGraph
 from graphgate.estimators.persistence import PARAMS, SavedModel, load_model, save_model
-from graphgate.estimators.presets import find_preset
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
-from graphgate.nn.autoencoder import Architecture, DecoderOutput, EncoderOutput, GATEModel
+from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.loop import Schedule, train
 from graphgate.training.objective import training_objective
-
-
-@dataclass(frozen=True)
-class Attention:
-    """Attention coefficients as N×N CSR arrays; row i holds α_ij over what node i attends to.
-
-    encoder, decoder : one array per layer, layer 1 first.
-    """
-
-    encoder: tuple[sp.csr_array, ...]
-    decoder: tuple[sp.csr_array, ...]
-
-    @property
-    def average(self) -> sp.csr_array:
-        """Σ_k (α(k) + α̂(k)) / 2L, as in the paper's figures."""
-        layers = (*self.encoder, *self.decoder)
-        mean = layers[0].copy()
-        mean.data = np.mean([layer.data for layer in layers], axis=0)
-        return mean
-
-
-@dataclass(frozen=True)
-class EmbeddedGraph:
-    """What the network computes for a graph; the decoder runs only when it is asked for."""
-
-    model: GATEModel
-    encoded: EncoderOutput
-    pattern: AttentionPattern
-
-    @property
-    def embedding(self) -> np.ndarray:
-        """(N, D), one vector per node."""
-        return self.encoded.h.cpu().numpy()
-
-    @cached_property
-    def attention(self) -> Attention:
-        encoder = tuple(self.pattern.to_scipy(alpha) for alpha in self.encoded.attention)
-        if not self.model.architecture.has_own_decoder_attention:
-            return Attention(encoder, encoder)
-        decoder = self._decode().attention
-        return Attention(encoder, tuple(self.pattern.to_scipy(alpha) for alpha in decoder))
-
-    def reconstruction(self) -> np.ndarray:
-        """X̂, (N, F), dense."""
-        return self._decode().x.cpu().numpy()
-
-    @torch.no_grad()
-    def _decode(self) -> DecoderOutput:
-        return self.model.decode(self.encoded, self.pattern)
 
 
 class GATE(GraphEmbedder):
@@ -229,7 +176,7 @@ class GATE(GraphEmbedder):
 
     def checked_settings(self, n_features: int) -> tuple[Architecture, Loss, Schedule]:
         """The parameters, validated, as `fit` uses them for this many features."""
-        form = find_preset(self.preset)
+        form = arguments.find_preset(self.preset)
         architecture = Architecture(
             n_features,
             arguments.layer_sizes(self.dims),
@@ -255,15 +202,12 @@ class GATE(GraphEmbedder):
         )
         return architecture, loss, schedule
 
-    def _where(self) -> dict[str, Any]:
-        weight = self.model_.encoder_weight[0]
-        return {"device": weight.device, "dtype": weight.dtype}
-
     @torch.no_grad()
     def _encode(self, graph: Graph) -> EmbeddedGraph:
         """A sparse X stays sparse here: one product does not pay for making it dense."""
-        x = FeatureMatrix(graph.x, **self._where())
-        pattern = AttentionPattern(graph, **self._where())
+        weight = self.model_.encoder_weight[0]
+        x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
+        pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype)
         encoded = self._encoder.encode(x, pattern, by_blocks=True)
         if not torch.isfinite(encoded.h).all():
             raise DivergenceError(
@@ -283,16 +227,14 @@ class GATE(GraphEmbedder):
         # Everything that decides the course of a run; the number of epochs only decides its end.
         course = asdict(schedule)
         del course["epochs"]
-        parts = [asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
-        parts.append(graph.fingerprint())
-        run = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        what = [asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
+        run = hashlib.sha256(json.dumps([*what, graph.fingerprint()]).encode()).hexdigest()
         return Checkpoint(Path(self.checkpoint), every, run)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        names = None if names is None else tuple(map(str, names))
         parts = (self.model_, self._params, names, self.fitted_on_, self.encoder_, self.notes_)
         save_model(path, SavedModel(*parts))
 
@@ -312,7 +254,7 @@ class GATE(GraphEmbedder):
         gate.fitted_on_, gate.encoder_ = saved.fitted_on, saved.encoder
         gate.n_features_in_ = saved.model.architecture.n_features
         if saved.feature_names is not None:
-            gate.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+            gate.feature_names_in_ = saved.feature_names
         return gate
 
     @property

@@ -1,16 +1,16 @@
 """Model files: the weights of a `GATEModel` and what is needed to use them again."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from graphgate.errors import InputError
 from graphgate.estimators.base import Content, GraphKind
 from graphgate.estimators.hyperparameters import DTYPES, from_json, to_json
+from graphgate.io.files import Schema, check_fields
 from graphgate.io.provenance import versions
-from graphgate.io.schema import Schema, check_fields
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
@@ -56,7 +56,7 @@ class SavedModel:
     """A network and what is needed to use it again.
 
     params : `PARAMS`, the parameters of GATE with the random seed that was used.
-    feature_names : of the graph it was fitted on, if that had them.
+    feature_names : (F,) of the graph it was fitted on, if that had them.
     fitted_on : the kind of that graph.
     encoder : of that graph's attributes, if it had any.
     notes : anything else to save with it, as plain JSON.
@@ -64,17 +64,18 @@ class SavedModel:
 
     model: GATEModel
     params: dict[str, Any]
-    feature_names: tuple[str, ...] | None
+    feature_names: np.ndarray | None
     fitted_on: GraphKind
     encoder: AttributeEncoder | None
     notes: dict[str, Any]
 
 
 def save_model(path: Path | str, saved: SavedModel) -> None:
+    names = saved.feature_names
     header = {
         "params": to_json(saved.params),
         "n_features": saved.model.architecture.n_features,
-        "feature_names": None if saved.feature_names is None else list(saved.feature_names),
+        "feature_names": None if names is None else list(map(str, names)),
         "encoder": None if saved.encoder is None else saved.encoder.to_dict(),
         "fitted_on": asdict(saved.fitted_on),
         "notes": saved.notes,
@@ -111,5 +112,5 @@ def load_model(path: Path | str) -> SavedModel:
     check_tensors(tensors, {name: (shape, dtype) for name, shape in shapes.items()}, what)
     model = GATEModel(architecture, dtype=dtype)
     model.load_state_dict(tensors)
-    names = None if names is None else tuple(names)
+    names = None if names is None else np.array(names, dtype=object)
     return SavedModel(model, params, names, kind, encoder, header["notes"])

@@ -7,8 +7,6 @@ history.json          the losses of every epoch, and why training stopped
 run.json              settings, seed, versions, command, inputs with their SHA-256, metrics
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -28,13 +26,12 @@ from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.hyperparameters import from_json, to_json
 from graphgate.graph.graph import Graph
-from graphgate.io.attention import write_attention
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import StrPath, check_new_folder
+from graphgate.io.files import Schema, StrPath, check_fields, check_new_folder
 from graphgate.io.graph_files import read_graph
+from graphgate.io.model_outputs import write_attention
 from graphgate.io.provenance import versions
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.schema import Schema, check_fields
 
 _FIELDS: Schema = {
     "command": str,
@@ -53,21 +50,14 @@ _NOT_RECORDED = ("checkpoint", "checkpoint_every", "progress")
 
 
 @dataclass(frozen=True)
-class Input:
-    """A file that a run read. path : relative to the run's folder. sha256 : of its content."""
-
-    path: str
-    sha256: str
-
-
-@dataclass(frozen=True)
 class RunRecord:
     """The content of run.json.
 
     settings : parameters of `GATE` with which the run can be repeated, random_state included.
     reading : `ReadingOptions` with which the inputs are read.
     threads : number of threads, on which the last bits of sums depend.
-    inputs : "edges" and, if there is a node table, "nodes" -> `Input`.
+    inputs : "edges" and, if there is a node table, "nodes" -> the "path" of the file, relative to
+        the run's folder, and the "sha256" of its content.
     graph : its `repr`.
     embedding_sha256 : of the values, row by row.
     metrics : epochs, stopped, the last value of each loss, and what the caller measured.
@@ -77,7 +67,7 @@ class RunRecord:
     settings: dict[str, Any]
     reading: dict[str, Any]
     threads: int
-    inputs: dict[str, Input]
+    inputs: dict[str, dict[str, str]]
     graph: str
     embedding_sha256: str
     metrics: dict[str, Any]
@@ -143,25 +133,27 @@ def write_run(
     settings = to_json(kept | {"random_state": gate.seed_})
     if history.stopped == "interrupted":  # what can be repeated is the part that was trained
         settings["epochs"] = max(1, len(history))
-    losses = {name: values[-1] for name, values in history.series.items()}
-    outcome = {"epochs": len(history), "stopped": history.stopped, "losses": losses}
     record = RunRecord(
         command=command,
         settings=settings,
         reading=ReadingOptions(**reading or {}).to_dict(),
         threads=torch.get_num_threads() if threads is None else threads,
         inputs={
-            name: Input(os.path.relpath(path, target), file_sha256(path))
+            name: {"path": os.path.relpath(path, target), "sha256": file_sha256(path)}
             for name, path in inputs.items()
         },
         graph=repr(graph),
         embedding_sha256=embedding_sha256(gate.embedding_),
-        metrics={**(metrics or {}), **outcome},
+        metrics={
+            **(metrics or {}),
+            "epochs": len(history),
+            "stopped": history.stopped,
+            "losses": {name: values[-1] for name, values in history.series.items()},
+        },
         versions=versions(),
     )
     with _complete_folder(target) as new:
-        labels = graph.label_values()
-        write_embedding(new / "embedding.parquet", graph.ids, gate.embedding_, labels)
+        write_embedding(new / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values())
         gate.save(new / "model.safetensors")
         attention = gate.attention_
         write_attention(new / "attention.parquet", graph.ids, attention.encoder, attention.decoder)
@@ -203,8 +195,7 @@ def read_run(folder: StrPath) -> RunRecord:
     known = GATE().get_params().keys() - set(_NOT_RECORDED)
     if settings.keys() != known or not isinstance(settings["dims"], list):
         raise InputError(f"{what}: its settings are not those of GATE")
-    inputs = {name: Input(**given) for name, given in stored["inputs"].items()}
-    return RunRecord(**stored | {"inputs": inputs, "settings": from_json(settings)})
+    return RunRecord(**stored | {"settings": from_json(settings)})
 
 
 def rerun(
@@ -225,14 +216,14 @@ def rerun(
     record = read_run(folder)
     given = {"edges": edges, "nodes": nodes}
     inputs = {
-        name: Path(os.path.relpath((Path(folder) / stored.path).resolve()))
+        name: Path(os.path.relpath((Path(folder) / stored["path"]).resolve()))
         for name, stored in record.inputs.items()
     } | {name: Path(path) for name, path in given.items() if path is not None}
     for name, path in inputs.items():
         if not path.is_file():
             raise InputError(f"the {name} of the run are not at {path}; give their new path")
-    options = ReadingOptions.from_dict(record.reading).to_dict()
-    graph = read_graph(inputs["edges"], inputs.get("nodes"), **options)
+    options = ReadingOptions.from_dict(record.reading)
+    graph = read_graph(inputs["edges"], inputs.get("nodes"), **options.to_dict())
     gate = GATE(**record.settings)
     prepared = gate.prepare(graph)
     if not force:
@@ -244,13 +235,10 @@ def rerun(
     finally:
         torch.set_num_threads(threads)
     identical = embedding_sha256(gate.embedding_) == record.embedding_sha256
-    return Rerun(gate, graph, record, inputs, identical, _changed(record, inputs))
-
-
-def _changed(record: RunRecord, inputs: Mapping[str, Path]) -> tuple[str, ...]:
-    """Names of the inputs that the original run did not read, or read with other content."""
-    return tuple(
+    # Inputs that the original run did not read, or read with other content.
+    changed = tuple(
         name
         for name, path in inputs.items()
-        if name not in record.inputs or file_sha256(path) != record.inputs[name].sha256
+        if name not in record.inputs or file_sha256(path) != record.inputs[name]["sha256"]
     )
+    return Rerun(gate, graph, record, inputs, identical, changed)

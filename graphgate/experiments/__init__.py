@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    settings, measure, methods, experiment, protocol, run_store, parallel, evaluation, grid,
-    results_table, reproduce
+    measure, methods, experiment, protocol, run_store, parallel, evaluation, grid, results_table,
+    reproduce
 """

@@ -1,22 +1,26 @@
 """Several runs of one method on one dataset in one setting, and their summary."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
+from operator import methodcaller
 from statistics import mean, stdev
 from typing import Any
 
 from graphgate.datasets.citation import Dataset, load_dataset
 from graphgate.errors import InputError
-from graphgate.estimators.presets import find_preset
-from graphgate.experiments.experiment import find_experiment
+from graphgate.estimators.hyperparameters import find_preset
+from graphgate.experiments.experiment import (
+    METRIC_TITLES,
+    SETTINGS,
+    Published,
+    find_experiment,
+    with_std,
+)
 from graphgate.experiments.methods import find_method
 from graphgate.experiments.parallel import available_cores, faster_n_jobs, run_unordered
 from graphgate.experiments.protocol import RunResult
 from graphgate.experiments.run_store import RunSpec
-from graphgate.experiments.settings import METRIC_TITLES, SETTINGS, Published, with_std
 from graphgate.io.progress import progress_bar
 from graphgate.io.provenance import versions
 
@@ -71,10 +75,8 @@ class Evaluation:
 
     def heads(self) -> list[str]:
         """The column names of `row`."""
-        heads = ["method", "dataset", "setting", "split", "runs"]
-        for metric in self.shown:
-            heads += [METRIC_TITLES[metric], "paper", "difference"]
-        return heads
+        of_metrics = [[METRIC_TITLES[metric], "paper", "difference"] for metric in self.shown]
+        return ["method", "dataset", "setting", "split", "runs", *chain.from_iterable(of_metrics)]
 
     def row(self) -> list[str]:
         """One line: our mean ± standard deviation, the paper's, and the difference, in percent."""
@@ -161,7 +163,7 @@ def evaluate(
             raise InputError(f"the method {method!r} has no presets, got preset={preset!r}")
         form = find_preset(preset)
         chosen["preset"] = preset
-        experiment = replace(experiment, probe=form.probe, unseen=form.unseen)
+        probe, unseen = probe or form.probe, unseen or form.unseen
     experiment = replace(
         experiment,
         probe=probe or experiment.probe,
@@ -172,12 +174,8 @@ def evaluate(
     n_jobs = n_jobs or faster_n_jobs(n_runs, available_cores())
     results: dict[int, RunResult] = {}
     with progress_bar(setting, n_runs, show=progress) as advance:
-        for spec, result in run_unordered(partial(_run, source), specs, n_jobs=n_jobs):
+        for spec, result in run_unordered(methodcaller("run", source), specs, n_jobs=n_jobs):
             results[spec.seed] = result
             found = Evaluation(first, tuple(results.values()), experiment.published)
             advance(note=f"{found.shown[0]} {found.mean():.1f}")
     return replace(found, runs=tuple(results[spec.seed] for spec in specs))
-
-
-def _run(dataset: Dataset, spec: RunSpec) -> RunResult:
-    return spec.run(dataset)

@@ -1,4 +1,6 @@
-"""An experiment: a cell of a table as data, read from `<method>/<dataset>.toml` beside this file.
+"""The settings a method is evaluated in, and an experiment: a cell of a table as data.
+
+It is read from `<method>/<dataset>.toml` beside this file:
 
 source = "Kipf & Welling 2017, section 5.2"    where the parameters come from
 seconds = 12                                   approximate duration of a run on one core
@@ -15,8 +17,6 @@ note = "…"                                     why our value is lower, where i
 params, sweep, source, departure, n_runs       what differs in this setting
 """
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,39 @@ from typing import Any
 
 from graphgate.datasets.citation import check_name
 from graphgate.errors import InputError
-from graphgate.experiments.settings import SETTINGS, Published, check_setting
 
-_N_RUNS = {"pubmed": 5}
+
+@dataclass(frozen=True)
+class SettingMetrics:
+    """The metrics of a setting, all in percent.
+
+    shown : those a table shows, the main one first.
+    hidden : those stored beside them.
+    selection : the metric by which a sweep chooses; None if there is none that avoids test data.
+    """
+
+    shown: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
+    selection: str | None = None
+
+    @property
+    def main(self) -> str:
+        return self.shown[0]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.shown, *self.hidden)
+
+
+_CLASSIFICATION = SettingMetrics(("accuracy",), ("macro_f1", "val_accuracy"), "val_accuracy")
+CLASSIFICATION_SETTINGS = ("transductive", "inductive")
+SETTINGS = {
+    **dict.fromkeys(CLASSIFICATION_SETTINGS, _CLASSIFICATION),
+    "clustering": SettingMetrics(("nmi", "ari", "accuracy")),
+    "links": SettingMetrics(("auc", "ap"), ("val_auc", "val_ap"), "val_auc"),
+}
+METRIC_TITLES = {"accuracy": "accuracy", "nmi": "NMI", "ari": "ARI", "auc": "AUC", "ap": "AP"}
+Published = tuple[float, float | None]  # mean, and the standard deviation if there is one
 _PER_SETTING = {"source", "departure", "n_runs"}
 _TOP = {*_PER_SETTING, "seconds", "probe", "unseen", "params", "sweep", *SETTINGS}
 _SECTION = {*_PER_SETTING, "published", "note", "params", "sweep"}
@@ -66,14 +96,20 @@ class Experiment:
         ]
 
 
+def with_std(mean: float, std: float | None) -> str:
+    """A mean and its standard deviation, as tables show them."""
+    return f"{mean:.1f}" if std is None else f"{mean:.1f} ± {std:.1f}"
+
+
 def find_experiment(method: str, dataset: str, setting: str) -> Experiment | None:
     """The experiment of a method on a dataset in a setting; None if there is none.
 
     A user's own method (`module:Class`) has no files: it runs with its defaults everywhere.
     """
     check_name(dataset)
-    check_setting(setting)
-    n_runs = _N_RUNS.get(dataset, 10)
+    if setting not in SETTINGS:
+        raise InputError(f"unknown setting {setting!r}; use one of {', '.join(SETTINGS)}")
+    n_runs = 5 if dataset == "pubmed" else 10
     if ":" in method:
         return Experiment(method, dataset, setting, n_runs=n_runs)
     file = resources.files("graphgate.experiments") / method / f"{dataset}.toml"

@@ -1,19 +1,15 @@
 """Runs the experiments of a grid, stores every run, and resumes where it stopped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from graphgate.errors import InputError
 from graphgate.experiments.evaluation import Evaluation
-from graphgate.experiments.experiment import Experiment
+from graphgate.experiments.experiment import SETTINGS, Experiment
 from graphgate.experiments.parallel import run_unordered
 from graphgate.experiments.protocol import RunResult
 from graphgate.experiments.run_store import RunSpec, RunStore
-from graphgate.experiments.settings import SETTINGS
 from graphgate.io.progress import progress_bar
 
 
@@ -32,8 +28,7 @@ class ExperimentGrid:
 
     def sweep_specs(self) -> list[RunSpec]:
         """The runs that are needed before parameters can be chosen."""
-        swept = [experiment for experiment in self.experiments if experiment.sweep]
-        return [spec for experiment in swept for spec in self._candidates(experiment)]
+        return [spec for of in self.experiments if of.sweep for spec in self._candidates(of)]
 
     def table_specs(self) -> list[RunSpec]:
         """The runs that count, as far as the sweeps are complete."""
@@ -44,8 +39,8 @@ class ExperimentGrid:
         params, split = self.chosen_params(experiment), self.splits[experiment.dataset]
         if params is None:
             return []
-        n_runs = self.n_runs or experiment.n_runs
-        return [RunSpec.of(experiment, split, params, seed) for seed in range(n_runs)]
+        seeds = range(self.n_runs or experiment.n_runs)
+        return [RunSpec.of(experiment, split, params, seed) for seed in seeds]
 
     def chosen_params(self, experiment: Experiment) -> Mapping[str, Any] | None:
         """The parameters with the best validation score; None while the sweep is incomplete."""
@@ -54,14 +49,10 @@ class ExperimentGrid:
             return specs[0].params
         metric = SETTINGS[experiment.setting].selection
         assert metric is not None  # `find_experiment` refuses a sweep without one
-        scores = []
-        for spec in specs:
-            result = self.store.find(spec)
-            score = result.metrics[metric] if result else None
-            if score is None:
-                return None
-            scores.append(score)
-        return specs[scores.index(max(scores))].params
+        found = [self.store.find(spec) for spec in specs]
+        measured = [result.metrics[metric] for result in found if result is not None]
+        scores = [score for score in measured if score is not None]
+        return specs[scores.index(max(scores))].params if len(scores) == len(specs) else None
 
     def _candidates(self, experiment: Experiment) -> list[RunSpec]:
         """One run for each of the parameters that a sweep chooses from."""
@@ -76,11 +67,8 @@ class ExperimentGrid:
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """Those without a stored run, each once."""
-        found: dict[Path, RunSpec] = {}
-        for spec in specs:
-            if spec.file not in found and self.store.find(spec) is None:
-                found[spec.file] = spec
-        return list(found.values())
+        distinct = {spec.file: spec for spec in specs}
+        return [spec for spec in distinct.values() if self.store.find(spec) is None]
 
 
 def run_missing(grid: ExperimentGrid, *, n_jobs: int, progress: bool = True) -> int:
@@ -107,8 +95,9 @@ def run_missing(grid: ExperimentGrid, *, n_jobs: int, progress: bool = True) -> 
                     n_new += 1
                 else:
                     failures.append(outcome)
-                note = f"{spec.method}, {spec.dataset}, seed {spec.seed}"
-                advance(seconds[_cell(spec)], note=note)
+                advance(
+                    seconds[_cell(spec)], note=f"{spec.method}, {spec.dataset}, seed {spec.seed}"
+                )
     if failures:
         raise InputError(
             f"{len(failures)} of {n_new + len(failures)} runs failed, the others are stored; "

@@ -1,7 +1,5 @@
 """Time and peak memory of a block of code."""
 
-from __future__ import annotations
-
 import resource
 import sys
 import time
@@ -44,11 +42,8 @@ def resident() -> float:
 
 
 def _peak() -> float:
-    peak = _status("VmHWM")
-    if peak:
-        return peak
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used / 2**20 if sys.platform == "darwin" else used / 2**10
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def _status(field: str) -> float:

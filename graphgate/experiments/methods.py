@@ -3,8 +3,6 @@
 A user's own method is named by its location, `module:Class`; see docs/reproduce.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +39,11 @@ class Method:
     def make(self, params: Mapping[str, Any], random_state: int) -> Any:
         """A new, unfitted instance."""
         maker = self._maker()
-        self._check(params, maker)
+        known = signature(maker).parameters
+        for name, value in params.items():  # text for a number would fail deep inside a training
+            default = known[name].default if name in known else None
+            if isinstance(default, int | float) and not isinstance(value, int | float):
+                raise InputError(f"{name} of the method {self.name!r} is a number, got {value!r}")
         try:
             return maker(**params, random_state=random_state)
         except TypeError as error:
@@ -80,14 +82,6 @@ class Method:
         except AttributeError:
             raise InputError(f"there is no {name!r} in the module {module!r}") from None
 
-    def _check(self, params: Mapping[str, Any], maker: Any) -> None:
-        """Refuses text where a number belongs, before it fails deep inside a training."""
-        known = signature(maker).parameters
-        for name, value in params.items():
-            default = known[name].default if name in known else None
-            if isinstance(default, int | float) and not isinstance(value, int | float):
-                raise InputError(f"{name} of the method {self.name!r} is a number, got {value!r}")
-
 
 _imported: dict[str, str] = {}  # home -> digest of the source that is in memory
 _BASELINES = "graphgate.baselines"
@@ -97,11 +91,11 @@ _SAGE = f"{_BASELINES}.graphsage:GraphSAGE"
 METHODS = {
     method.name: method
     for method in (
-        Method("raw", f"{_BASELINES}.raw:RawFeatures", "Raw features", "X"),
+        Method("raw", f"{_BASELINES}.untrained:RawFeatures", "Raw features", "X"),
         Method("deepwalk", f"{_BASELINES}.deepwalk:DeepWalk", "DeepWalk", "A", ("paper", "edges")),
         Method(
             "label-propagation",
-            f"{_BASELINES}.label_propagation:LabelPropagation",
+            f"{_BASELINES}.untrained:LabelPropagation",
             "Label propagation",
             "A, Y",
         ),
@@ -113,19 +107,25 @@ METHODS = {
         ),
         Method("graphsage-lstm", _SAGE, "GraphSAGE-LSTM", "X, A"),
         Method("graphsage-pool", _SAGE, "GraphSAGE-pool", "X, A"),
-        Method("vgae", f"{_BASELINES}.gae:VGAE", "VGAE", "X, A", ("paper", "answers")),
+        Method(
+            "vgae", f"{_BASELINES}.convolution_embedders:VGAE", "VGAE", "X, A", ("paper", "answers")
+        ),
         Method("graphsage-mean", _SAGE, "GraphSAGE-mean", "X, A"),
         Method("graphsage-gcn", _SAGE, "GraphSAGE-GCN", "X, A"),
-        Method("gae", f"{_BASELINES}.gae:GAE", "GAE", "X, A", ("paper", "answers")),
-        Method("dgi", f"{_BASELINES}.dgi:DGI", "DGI", "X, A"),
+        Method(
+            "gae", f"{_BASELINES}.convolution_embedders:GAE", "GAE", "X, A", ("paper", "answers")
+        ),
+        Method("dgi", f"{_BASELINES}.convolution_embedders:DGI", "DGI", "X, A"),
         Method("gate", _GATE, "GATE", "X, A", ("paper", *_OURS)),
         Method("planetoid-t", f"{_BASELINES}.planetoid:PlanetoidT", "Planetoid-T", "X, A, Y"),
         Method("planetoid-i", f"{_BASELINES}.planetoid:PlanetoidI", "Planetoid-I", "X, A, Y"),
-        Method("chebyshev", f"{_BASELINES}.chebyshev:Chebyshev", "Chebyshev", "X, A, Y"),
-        Method("monet", f"{_BASELINES}.monet:MoNet", "MoNet", "X, A, Y"),
-        Method("gcn", f"{_BASELINES}.gcn:GCN", "GCN", "X, A, Y"),
+        Method(
+            "chebyshev", f"{_BASELINES}.convolution_classifiers:Chebyshev", "Chebyshev", "X, A, Y"
+        ),
+        Method("monet", f"{_BASELINES}.convolution_classifiers:MoNet", "MoNet", "X, A, Y"),
+        Method("gcn", f"{_BASELINES}.convolution_classifiers:GCN", "GCN", "X, A, Y"),
         Method("stogcn", f"{_BASELINES}.stogcn:StoGCN", "StoGCN", "X, A, Y"),
-        Method("gat", f"{_BASELINES}.gat:GAT", "GAT", "X, A, Y"),
+        Method("gat", f"{_BASELINES}.convolution_classifiers:GAT", "GAT", "X, A, Y"),
         Method("gate-edges", _GATE, "GATE, edges alone", "A", ("edges",), features=False),
         Method("gate-paper", _GATE, "GATE, the paper's text", "X, A", ("formulations",)),
         Method("gate-no-features", _GATE, "GATE/F, no feature loss", "X, A", ("ablation",)),

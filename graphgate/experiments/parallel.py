@@ -1,7 +1,5 @@
 """Independent runs on the cores of one machine."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -61,7 +59,6 @@ def run_unordered(
         finally:
             torch.set_num_threads(before)
         return
-    work = joblib.delayed(_in_worker)
     try:
         with _ignored_interrupts(), joblib.parallel_config("loky", inner_max_num_threads=1):
             # A run takes seconds, so runs are handed out one by one.
@@ -71,7 +68,9 @@ def run_unordered(
                 batch_size=1,
                 pre_dispatch="n_jobs",
             )
-            results = parallel(work(function, item, os.getpid()) for item in items)
+            results = parallel(
+                joblib.delayed(_in_worker)(function, item, os.getpid()) for item in items
+            )
         try:
             for item, result in results:
                 yield item, result

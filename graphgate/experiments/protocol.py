@@ -5,20 +5,18 @@ labels, a classifier one with the labels of the splits "train" and "val", and in
 setting the unseen nodes are removed while either of them learns.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 from graphgate.errors import InputError, TrainingWarning
+from graphgate.experiments.experiment import SETTINGS
 from graphgate.experiments.measure import Cost, measured
-from graphgate.experiments.settings import SETTINGS
 from graphgate.graph.graph import Graph
 from graphgate.tasks.classification import make_probe, probe_predictions
 from graphgate.tasks.clustering import agreement, cluster_vectors
@@ -40,18 +38,22 @@ class RunResult:
     threads: int
 
     @classmethod
-    def of(cls, seed: int, metrics: Mapping[str, float | None], cost: Cost) -> RunResult:
+    def of(cls, seed: int, metrics: Mapping[str, float | None], cost: Cost) -> Self:
         seconds, memory = round(cost.seconds, 3), round(cost.peak_memory_mb, 1)
         return cls(seed, metrics, seconds, memory, torch.get_num_threads())
 
     def to_dict(self) -> dict[str, Any]:
         """Flat, with the metrics among the other fields."""
-        fields = asdict(self)
-        metrics = fields.pop("metrics")
-        return {"seed": fields.pop("seed"), **metrics, **fields}
+        return {
+            "seed": self.seed,
+            **self.metrics,
+            "seconds": self.seconds,
+            "peak_memory_mb": self.peak_memory_mb,
+            "threads": self.threads,
+        }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any], setting: str) -> RunResult:
+    def from_dict(cls, stored: Mapping[str, Any], setting: str) -> Self:
         """The inverse of `to_dict`; raises KeyError or TypeError for missing or unknown keys."""
         names = SETTINGS[setting].all
         others = {name: value for name, value in stored.items() if name not in names}
@@ -69,9 +71,8 @@ def run_classification(
         predicted, cost = _trained(predict_classes, method, graph, setting, unseen)
     else:
         embedding, cost = _trained(embed_nodes, method, graph, setting, unseen)
-        train = graph.splits["train"]
         predicted = probe_predictions(
-            embedding, graph.labels, train, probe=probe, random_state=seed
+            embedding, graph.labels, graph.splits["train"], probe=probe, random_state=seed
         )
     has_val = "val" in graph.splits and graph.splits["val"].any()
     test, val = _scored(graph, "test"), _scored(graph, "val") if has_val else None
@@ -148,10 +149,8 @@ def hide(graph: Graph, unseen: Sequence[str]) -> Graph:
     missing = [name for name in unseen if name not in graph.splits]
     if missing:
         raise InputError(f"the graph has no split {missing[0]!r}, only {list(graph.splits)}")
-    hidden = np.zeros(graph.n_nodes, dtype=bool)
-    for name in unseen:
-        hidden |= graph.splits[name]
-    return graph.without(hidden)
+    nothing = np.zeros(graph.n_nodes, dtype=bool)
+    return graph.without(np.any([nothing, *(graph.splits[name] for name in unseen)], axis=0))
 
 
 def _trained(

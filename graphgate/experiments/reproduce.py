@@ -1,20 +1,21 @@
 """The tables by name, and `reproduce`, which runs what a table lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
 from graphgate.datasets.citation import available_split
 from graphgate.datasets.planetoid import NAMES
 from graphgate.errors import InputError
-from graphgate.experiments.experiment import Experiment, find_experiment
+from graphgate.experiments.experiment import (
+    CLASSIFICATION_SETTINGS,
+    Experiment,
+    find_experiment,
+)
 from graphgate.experiments.grid import ExperimentGrid, run_missing
 from graphgate.experiments.methods import METHODS, find_method
 from graphgate.experiments.parallel import available_cores
 from graphgate.experiments.results_table import ResultsTable
 from graphgate.experiments.run_store import RANDOM, RunStore
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 
 # A table is a half of the paper's, other rows in both of its settings, or another task.
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -74,8 +75,9 @@ def reproduce(
         cells = {(of.method, of.dataset) for of in experiments}
         splits |= {name: "public" for row, name in cells if store.has_split(row, name, "public")}
     grid = ExperimentGrid(experiments, store, splits, n_runs)
-    n_jobs = n_jobs or available_cores()
-    n_new = run_missing(grid, n_jobs=n_jobs, progress=progress) if run else 0
+    if not run:
+        return ResultsTable(grid, datasets)
+    n_new = run_missing(grid, n_jobs=n_jobs or available_cores(), progress=progress)
     return ResultsTable(grid, datasets, n_new)
 
 

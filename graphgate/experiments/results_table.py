@@ -1,18 +1,21 @@
 """A table of stored runs: ours beside the published value and the difference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from graphgate.experiments.evaluation import Evaluation
-from graphgate.experiments.experiment import Experiment
+from graphgate.experiments.experiment import (
+    METRIC_TITLES,
+    SETTINGS,
+    Experiment,
+    with_std,
+)
 from graphgate.experiments.grid import ExperimentGrid
 from graphgate.experiments.methods import Method, find_method
-from graphgate.experiments.settings import METRIC_TITLES, SETTINGS, Published, with_std
 from graphgate.io.files import make_folder, write_bytes, write_json
 
 TOLERANCE = 1.5  # points below the published value that still count as reproduced
@@ -26,33 +29,22 @@ class TableCell:
     evaluation: Evaluation | None
 
     def ours(self, metric: str | None = None) -> str:
-        if self.evaluation is None:
-            return "—"
         found = self.evaluation
+        if found is None:
+            return "—"
         return f"{with_std(found.mean(metric), found.std(metric))} ({len(found.runs)})"
 
     def published(self, metric: str | None = None) -> str:
-        value = self._published(metric)
+        value = self.experiment.published.get(metric or SETTINGS[self.experiment.setting].main)
         return "—" if value is None else with_std(*value)
-
-    def _published(self, metric: str | None) -> Published | None:
-        of = self.experiment
-        return of.published.get(metric or SETTINGS[of.setting].main)
 
     def is_low(self, metric: str | None = None) -> bool:
         """Whether ours is further below the published value than counts as reproduced."""
-        value, found = self._published(metric), self.evaluation
-        if value is None or found is None or not found.is_comparable:
+        found = self.evaluation
+        if found is None or not found.is_comparable:
             return False
-        return found.mean(metric) < value[0] - TOLERANCE
-
-    def texts(self, metric: str, *, compared: bool, mark: str) -> list[str]:
-        """Our value and, if compared, the published one and the difference, marked if low."""
-        if not compared:
-            return [self.ours(metric)]
-        difference = "—" if self.evaluation is None else self.evaluation.difference(metric)
-        low = mark if self.is_low(metric) else ""
-        return [self.ours(metric), self.published(metric), difference + low]
+        published = found.published(metric)
+        return published is not None and found.mean(metric) < published[0] - TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -68,6 +60,15 @@ class ColumnGroup:
     def heads(self) -> list[str]:
         return ["ours (runs)", "paper", "difference"] if self.compared else ["ours (runs)"]
 
+    def texts(self, cell: TableCell | None, mark: str) -> list[str]:
+        """Our value and, if compared, the published one and the difference, marked if low."""
+        if cell is None:
+            return [""] * len(self.heads)
+        found, metric = cell.evaluation, self.metric
+        difference = "—" if found is None else found.difference(metric)
+        low = mark if cell.is_low(metric) else ""
+        return [cell.ours(metric), cell.published(metric), difference + low][: len(self.heads)]
+
 
 @dataclass(frozen=True)
 class ResultsTable:
@@ -81,23 +82,21 @@ class ResultsTable:
     n_new: int = 0
 
     @cached_property
-    def rows(self) -> list[tuple[Method, str, list[TableCell | None]]]:
-        """Method, title, and one cell per dataset; None where there is no experiment."""
-        cells = {(of.method, of.setting, of.dataset): of for of in self.grid.experiments}
+    def rows(self) -> list[tuple[Method, str, dict[str, TableCell]]]:
+        """Method, title, and a cell for every dataset with an experiment."""
         settings = _distinct(of.setting for of in self.grid.experiments)
-        rows = []
-        for setting in settings:
-            for name in _distinct(of.method for of in self.grid.experiments):
-                found = [cells.get((name, setting, dataset)) for dataset in self.datasets]
-                if any(found):
-                    method = find_method(name)
-                    title = method.title if len(settings) == 1 else f"{method.title}, {setting}"
-                    row = [TableCell(of, self.grid.evaluation(of)) if of else None for of in found]
-                    rows.append((method, title, row))
-        return rows
+        cells: dict[tuple[str, str], dict[str, TableCell]] = {}
+        for of in sorted(self.grid.experiments, key=lambda of: settings.index(of.setting)):
+            row = cells.setdefault((of.method, of.setting), {})
+            row[of.dataset] = TableCell(of, self.grid.evaluation(of))
+        several = len(settings) > 1
+        return [
+            (find_method(name), find_method(name).title + (f", {setting}" if several else ""), row)
+            for (name, setting), row in cells.items()
+        ]
 
     def cells(self) -> list[TableCell]:
-        return [cell for _, _, cells in self.rows for cell in cells if cell is not None]
+        return [cell for _, _, cells in self.rows for cell in cells.values()]
 
     def to_list(self) -> list[dict[str, Any]]:
         """The stored cells, each with the fields of `Evaluation.to_dict`."""
@@ -125,37 +124,26 @@ class ResultsTable:
         """Every row as texts, the first two being what the method sees and its title."""
         lines = []
         for method, title, cells in self.rows:
-            line, of = [method.sees, title], dict(zip(self.datasets, cells, strict=True))
-            for column in columns:
-                cell = of[column.dataset]
-                line += (
-                    cell.texts(column.metric, compared=column.compared, mark=mark)
-                    if cell
-                    else [""] * len(column.heads)
-                )
-            lines.append(line)
+            texts = [column.texts(cells.get(column.dataset), mark) for column in columns]
+            lines.append([method.sees, title, *chain.from_iterable(texts)])
         return lines
 
     def markdown(self) -> str:
         """One table, or one per dataset if there are several metrics."""
         columns = self.columns()
-        groups = [columns]
-        if len(columns) > len(self.datasets):
-            groups = [[of for of in columns if of.dataset == name] for name in self.datasets]
-        parts = [self._markdown(group) for group in groups]
-        if notes := [f"- {line}" for line in self.notes()]:
-            parts.append("\n".join(notes))
-        return "\n\n".join(parts)
+        per_dataset = [[of for of in columns if of.dataset == name] for name in self.datasets]
+        groups = per_dataset if len(columns) > len(self.datasets) else [columns]
+        notes = "\n".join(f"- {line}" for line in self.notes())
+        return "\n\n".join([*map(self._markdown, groups), *([notes] if notes else [])])
 
     def _markdown(self, columns: Sequence[ColumnGroup]) -> str:
         heads = ["sees", "method"]
         for column in columns:
-            first, *others = column.heads
-            heads += [f"{column.title}, {first}", *others]
-        lines = [heads, ["---", "---", *["---:"] * (len(heads) - 2)]]
-        for sees, title, *texts in self._lines(columns, mark="\\*"):
-            lines.append([sees, title.replace("|", "\\|"), *texts])
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+            heads += [f"{column.title}, {column.heads[0]}", *column.heads[1:]]
+        rule = ["---", "---", *["---:"] * (len(heads) - 2)]
+        rows = self._lines(columns, mark="\\*")
+        escaped = [[sees, title.replace("|", "\\|"), *texts] for sees, title, *texts in rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in [heads, rule, *escaped])
 
     def latex(self) -> str:
         columns = self.columns()
@@ -169,26 +157,29 @@ class ResultsTable:
             r"\hline",
         ]
         for texts in self._lines(columns, mark="*"):
-            lines.append(" & ".join(map(_latex, texts)) + r" \\")
+            lines.append(" & ".join(text.translate(_LATEX) for text in texts) + r" \\")
         lines += [r"\hline", r"\end{tabular}", *(f"% {line}" for line in self.notes())]
         return "\n".join(lines) + "\n"
 
     def notes(self) -> list[str]:
         """Why a value is low, and how the protocol departs from the paper's."""
-        found: dict[str, None] = {}
-        for cell in self.cells():
-            of = cell.experiment
-            where = f"{find_method(of.method).title}, {of.dataset.capitalize()}"
-            if any(cell.is_low(metric) for metric in SETTINGS[of.setting].shown):
-                found[f"\\* {where}: {of.note or 'reason unknown'}"] = None
-        departures: dict[tuple[str, str], dict[str, None]] = {}
-        for of in self.grid.experiments:
-            if of.departure:
-                departures.setdefault((of.method, of.departure), {})[of.dataset] = None
-        for (method, departure), datasets in departures.items():
-            names = [name.capitalize() for name in datasets if len(datasets) < len(self.datasets)]
-            found[f"{', '.join([find_method(method).title, *names])}: {departure}"] = None
-        return list(found)
+        low = [
+            cell.experiment
+            for cell in self.cells()
+            if any(cell.is_low(metric) for metric in SETTINGS[cell.experiment.setting].shown)
+        ]
+        notes = [
+            f"\\* {find_method(of.method).title}, {of.dataset.capitalize()}: "
+            f"{of.note or 'reason unknown'}"
+            for of in low
+        ]
+        departing = [of for of in self.grid.experiments if of.departure]
+        for method, departure in dict.fromkeys((of.method, of.departure) for of in departing):
+            same = [of for of in departing if (of.method, of.departure) == (method, departure)]
+            datasets = _distinct(of.dataset.capitalize() for of in same)
+            names = datasets if len(datasets) < len(self.datasets) else []
+            notes.append(f"{', '.join([find_method(method).title, *names])}: {departure}")
+        return _distinct(notes)
 
     def save(self, folder: Path | str, name: str) -> None:
         """Write `name`.md, `name`.tex and `name`.json into a folder."""
@@ -202,11 +193,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-_LATEX = {"±": r"$\pm$", "α": r"$\alpha$", "|": r"$|$", "—": "---"}
-_LATEX |= {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"}
-
-
-def _latex(text: str) -> str:
-    for sign, command in _LATEX.items():
-        text = text.replace(sign, command)
-    return text
+_LATEX = str.maketrans(
+    {"±": r"$\pm$", "α": r"$\alpha$", "|": r"$|$", "—": "---"}
+    | {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"}
+)

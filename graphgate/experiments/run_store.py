@@ -1,7 +1,5 @@
 """The specification of a run, and the folder in which every run is stored as a file."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -10,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from graphgate.datasets.citation import Dataset, load_dataset
 from graphgate.datasets.splits import random_split
@@ -49,20 +47,17 @@ class RunSpec:
     code: str | None = None
 
     @classmethod
-    def of(
-        cls, experiment: Experiment, split: str, params: Mapping[str, Any], seed: int
-    ) -> RunSpec:
+    def of(cls, experiment: Experiment, split: str, params: Mapping[str, Any], seed: int) -> Self:
         """`split` is that of the nodes; clusters need none, and edges are split by the seed."""
-        setting = experiment.setting
-        split, probe = _UNCLASSIFIED.get(setting, (split, experiment.probe))
+        split, probe = _UNCLASSIFIED.get(experiment.setting, (split, experiment.probe))
         return cls(
             experiment.method,
             experiment.dataset,
-            setting,
+            experiment.setting,
             split,
             params,
             probe,
-            experiment.unseen if setting == "inductive" else (),
+            experiment.unseen if experiment.setting == "inductive" else (),
             seed,
             find_method(experiment.method).code(),
         )

@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    validation, ordering, attributes, edges, graph, link_split
+    validation, ordering, column_kinds, attributes, arrays, edges, graph, link_split
 """

@@ -1,7 +1,5 @@
 """Edges as users give them, turned into one canonical adjacency."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,10 +69,8 @@ def _is_pair(pair: Any) -> bool:
 
 
 @errors_about("edges")
-def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray | None:
-    """(E,) finite weights ≥ 0 (a zero is no edge); None stays None."""
-    if weights is None:
-        return None
+def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray:
+    """(E,) finite weights ≥ 0; a zero is no edge."""
     values = array_of_numbers(weights, "edge weights").astype(np.float64)
     if values.shape != (n,):
         raise InputError(
@@ -110,7 +106,6 @@ def adjacency_entries(adjacency: Any, n: int | None) -> tuple[int, np.ndarray, n
     entries = sp.coo_array(adjacency)
     pairs = np.stack([entries.row, entries.col], axis=1).astype(np.int64)
     weights = edge_weights(entries.data, len(pairs), at="adjacency entry")
-    assert weights is not None
     stored = weights != 0
     pairs, weights = pairs[stored], weights[stored]
     return n, pairs, None if (weights == 1).all() else weights

@@ -4,8 +4,6 @@ The products of training fetch a long row for every edge. Where neighbors are ne
 of these rows are still in the cache; otherwise they come from main memory every time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import KDTree

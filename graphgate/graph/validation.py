@@ -1,7 +1,5 @@
 """Nodes as users give them, turned into checked arrays; each error is one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -26,19 +24,23 @@ def errors_about(subject: Subject) -> Iterator[None]:
 
 def listed(values: Any, what: str) -> list[Any]:
     """A list of plain Python values, NumPy scalars converted."""
-    if isinstance(values, (str, bytes)) and what != "node ids":
-        raise InputError(f"{what} must be a list, got {values!r}")
-    try:
-        items = values.tolist() if hasattr(values, "tolist") else list(values)
-    except TypeError:
-        raise InputError(f"{what} must be a list, got {values!r}") from None
-    if not isinstance(items, list):  # an array without dimensions
+    items = values.tolist() if hasattr(values, "tolist") else values
+    text = isinstance(items, (str, bytes)) and what != "node ids"
+    if text or not isinstance(items, Iterable):
         raise InputError(f"{what} must be a list, got {values!r}")
     return [plain(item) for item in items]
 
 
 def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def arrays_of(value: Any) -> list[np.ndarray]:
+    """The NumPy arrays that hold the data of an array, a sparse array or a mapping of arrays."""
+    if sp.issparse(value):
+        return [value.data, value.indices, value.indptr]
+    parts = value.values() if isinstance(value, Mapping) else [value]
+    return [part for part in parts if isinstance(part, np.ndarray)]
 
 
 def array_of_numbers(values: Any, what: str) -> np.ndarray:
@@ -87,25 +89,19 @@ def features(x: Any, *, copy: bool = True) -> Features:
             checked.sum_duplicates()
             checked.eliminate_zeros()
         else:
-            as_array = np.array if copy else np.asarray
-            checked = as_array(x, dtype=kind, order="C")
+            checked = (np.array if copy else np.asarray)(x, dtype=kind, order="C")
     if checked.shape[1] == 0:
         raise InputError(f"nodes have no features: 0 feature(s) (shape={checked.shape})")
     if not np.isfinite(checked.data if sp.issparse(checked) else checked).all():
-        raise InputError(_where_not_finite(checked))
+        entries = sp.coo_array(checked)
+        at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
+        # scikit-learn's users search for the words "NaN" and "infinity".
+        seen = "NaN" if np.isnan(entries.data[at]) else f"infinity ({entries.data[at]})"
+        raise InputError(
+            f"features contain {seen} at row {entries.row[at]}, column {entries.col[at]}; "
+            "fill or drop missing and infinite values first"
+        )
     return checked
-
-
-def _where_not_finite(x: Features) -> str:
-    entries = sp.coo_array(x)
-    at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
-    row, column, value = entries.row[at], entries.col[at], entries.data[at]
-    # scikit-learn's users search for the words "NaN" and "infinity".
-    seen = "NaN" if np.isnan(value) else f"infinity ({value})"
-    return (
-        f"features contain {seen} at row {row}, column {column}; "
-        "fill or drop missing and infinite values first"
-    )
 
 
 @errors_about("nodes")
@@ -152,10 +148,9 @@ class Positions:
     def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
         """Row numbers of ids; an `InputError` names one that does not exist."""
         if self._order is not None:
-            if not isinstance(wanted, np.ndarray):
-                odd = [node for node in wanted if type(node) is not int or abs(node) >= 2**63]
-                if odd:
-                    raise InputError(_unknown(odd[0]))
+            items = () if isinstance(wanted, np.ndarray) else wanted
+            if odd := [node for node in items if type(node) is not int or abs(node) >= 2**63]:
+                raise InputError(_unknown(odd[0]))
             ids = np.asarray(wanted, dtype=np.int64)
             place = np.searchsorted(self._ids, ids, sorter=self._order)
             rows = self._order[np.minimum(place, self.n - 1)]
@@ -204,14 +199,12 @@ def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]
             f"{len(values):,} labels for {n:,} nodes; give one per node (None if unknown)"
         )
     try:
-        missing = [value is None or bool(value != value) for value in values]
-        known = list({value for value, gone in zip(values, missing, strict=True) if not gone})
+        known = list({value for value in values if value is not None and bool(value == value)})
     except (TypeError, ValueError) as error:
         raise InputError(f"a label is neither a plain value nor None: {error}") from None
     classes = tuple(known[at] for at in sorted_values(known))
     code = {value: position for position, value in enumerate(classes)}
-    codes = [-1 if gone else code[value] for value, gone in zip(values, missing, strict=True)]
-    return np.array(codes, dtype=np.int64), classes
+    return np.array([code.get(value, -1) for value in values], dtype=np.int64), classes
 
 
 def sorted_values(values: Sequence[Any]) -> list[int]:
@@ -232,17 +225,14 @@ def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     checked: dict[str, np.ndarray] = {}
     taken = np.zeros(n, dtype=bool)
     for name, mask in (splits or {}).items():
-        try:
-            values = np.array(mask)
-        except ValueError as error:
-            raise InputError(f"the split {name!r} is not a mask: {error}") from None
+        values = np.array(array_of_numbers(mask, f"the split {name!r}"))
         if values.dtype != bool or values.shape != (n,):
             raise InputError(
                 f"the split {name!r} must be a boolean mask of length {n:,}, "
                 f"got shape {values.shape} of {values.dtype}"
             )
         if (twice := taken & values).any():
-            node = plain(ids[twice][0])
+            node = ids[twice].tolist()[0]
             raise InputError(f"node {node!r} is in the split {name!r} and in another one")
         taken |= values
         checked[str(name)] = values

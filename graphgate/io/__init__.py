@@ -2,7 +2,7 @@
 
 Arrow tables of nodes and edges are the only intermediate. The modules in import order:
 
-    files, schema, provenance, progress, tensors, tables, csv_reader, table_files, columns,
-    node_ids, reading_options, graph_tables, networkx, pyg, text_graphs, matrices, graph_files,
-    graph_writer, embeddings, attention, reconstruction
+    files, provenance, progress, tensors, tables, csv_reader, table_files, columns, reading_options,
+    graph_tables, networkx, pyg, text_graphs, matrices, graph_files, graph_writer,
+    embeddings, model_outputs
 """

@@ -5,8 +5,6 @@ leave traces in the bytes, which are scanned on their way to Arrow, so that good
 full speed and only suspicious ones are read again.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import sys
@@ -46,8 +44,11 @@ class CsvTable(Table):
     def __init__(self, path: StrPath) -> None:
         self.path, self.what = check_file(path), str(path)
         self.separator = SEPARATORS[file_ending(path)[0]]
+        self.hint = (
+            f" (columns must be separated by {'commas' if self.separator == ',' else 'tabs'})"
+        )
         self.names: list[str] = []
-        with self._explained({}):
+        with self._explained():
             header = next((cells for _, cells in self._records()), None)
             if header is None:
                 raise InputError(f"{path} is empty; its first line must name the columns")
@@ -55,22 +56,14 @@ class CsvTable(Table):
                 self._check_quotes(header)
         self.names = check_names(self.what, header)
 
-    def require(self, *names: str) -> None:
-        try:
-            super().require(*names)
-        except InputError as error:
-            sign = "commas" if self.separator == "," else "tabs"
-            raise InputError(f"{error} (columns must be separated by {sign})") from None
-
     def columns(
         self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
     ) -> Iterator[tuple[str, pa.ChunkedArray]]:
         conversions = conversions or {}
-        types = {"text": pa.string(), "float": pa.float64()}
-        fixed = {name: types[how] for name, how in conversions.items() if how in types}
-        table, scan = self._read(names, fixed)
+        fixed = [name for name, conversion in conversions.items() if conversion == "text"]
+        table, padded = self._read(names, fixed)
         as_text = [f.name for f in table.schema if not any(fits(f.type) for fits in _GUESSED)]
-        if scan.padded:
+        if padded:
             as_text += self._padded(
                 [
                     field.name
@@ -79,8 +72,7 @@ class CsvTable(Table):
                     and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
                 ]
             )
-        if as_text:
-            again, _ = self._read(as_text, dict.fromkeys(as_text, pa.string()))
+        again, _ = self._read(as_text, as_text) if as_text else (table, False)
         for name in names:
             yield name, (again if name in as_text else table).column(name)
 
@@ -93,36 +85,36 @@ class CsvTable(Table):
 
     # --- Arrow -----------------------------------------------------------------------------------
 
-    def _read(
-        self, names: Sequence[str], types: Mapping[str, pa.DataType]
-    ) -> tuple[pa.Table, _Scan]:
-        with self._explained(types), decompressed(self.path) as stream:
+    def _read(self, names: Sequence[str], text: Sequence[str]) -> tuple[pa.Table, bool]:
+        """Columns, some of them as text, and whether a number may have leading zeros."""
+        with self._explained(), decompressed(self.path) as stream:
             scan = _Scan(stream, self.separator)
-            table = pyarrow.csv.read_csv(scan, *self._options(names, types))
+            table = pyarrow.csv.read_csv(scan, *self._options(names, text))
             if scan.suspicious:
                 self._check_quotes(self.names)
-        return table, scan
+        return table, scan.padded
 
-    def _padded(self, names: Sequence[str]) -> list[str]:
+    def _padded(self, names: Sequence[str]) -> set[str]:
         """Those of these columns in which a number has leading zeros, found block by block."""
         found: set[str] = set()
         with decompressed(self.path) as stream:
-            text = dict.fromkeys(names, pa.string())
-            for batch in pyarrow.csv.open_csv(
-                _Scan(stream, self.separator), *self._options(names, text)
-            ):
-                for name in [name for name in names if name not in found]:
-                    if pc.any(pc.match_substring_regex(batch.column(name), _PADDED)).as_py():
-                        found.add(name)
-        return [name for name in names if name in found]
+            scan = _Scan(stream, self.separator)
+            for batch in pyarrow.csv.open_csv(scan, *self._options(names, names)):
+                found |= {
+                    name
+                    for name in names
+                    if name not in found
+                    and pc.any(pc.match_substring_regex(batch.column(name), _PADDED)).as_py()
+                }
+        return found
 
-    def _options(self, names: Sequence[str], types: Mapping[str, pa.DataType]) -> tuple[Any, ...]:
+    def _options(self, names: Sequence[str], text: Sequence[str]) -> tuple[Any, ...]:
         return (
             pyarrow.csv.ReadOptions(block_size=_BLOCK),
             pyarrow.csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             # Only an empty cell is missing; "NA" is text like any other.
             pyarrow.csv.ConvertOptions(
-                column_types=types,
+                column_types=dict.fromkeys(text, pa.string()),
                 include_columns=list(names),
                 null_values=[""],
                 strings_can_be_null=True,
@@ -195,26 +187,20 @@ class CsvTable(Table):
         )
 
     @contextmanager
-    def _explained(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Turns errors of Arrow and of Python's reader into a sentence that names the line."""
         try:
             yield
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             self._check_encoding()
-            self._explain(types, first_line(error))
-
-    def _explain(self, types: Mapping[str, pa.DataType], otherwise: str) -> NoReturn:
-        self._check_quotes(self.names)
-        for row, (line, cells) in enumerate(self._records(), start=-1):
-            if len(cells) != len(self.names):
-                raise InputError(
-                    f"{self.path}, line {line}: {len(cells)} cell(s), but the header names "
-                    f"{len(self.names)} columns; fix the line"
-                )
-            for name, value in zip(self.names, cells, strict=True):
-                if row >= 0 and types.get(name) == pa.float64() and value and not _is_number(value):
-                    self.refuse_cell(row, name, "is not a number; fix the cell or drop the column")
-        raise InputError(f"{self.path} cannot be read as CSV: {otherwise}")
+            self._check_quotes(self.names)
+            for line, cells in self._records():
+                if len(cells) != len(self.names):
+                    raise InputError(
+                        f"{self.path}, line {line}: {len(cells)} cell(s), but the header names "
+                        f"{len(self.names)} columns; fix the line"
+                    ) from None
+            raise InputError(f"{self.path} cannot be read as CSV: {first_line(error)}") from None
 
     def _check_encoding(self) -> None:
         with decompressed(self.path) as stream:
@@ -229,14 +215,6 @@ class CsvTable(Table):
             ) from None
 
 
-def _is_number(value: str) -> bool:
-    try:
-        pa.scalar(value.strip()).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 class _Scan:
     """A stream of bytes for Arrow that notes two traces of misread cells.
 
@@ -245,10 +223,11 @@ class _Scan:
     padded : a number may be written with leading zeros.
     """
 
-    _REACH = 16  # bytes of the previous block that are kept, to look back
+    _REACH = 16  # bytes before a piece that are kept, to look back
+    _PIECE = 1 << 18  # bytes looked at together; they and what is computed of them fit in a cache
 
     def __init__(self, stream: Any, separator: str) -> None:
-        self._stream = stream
+        self._stream = io.BufferedReader(stream)
         self._edges = np.frombuffer(f'{separator}\r\n"'.encode(), np.uint8)
         self._blanks = [ord(sign) for sign in " \t" if sign != separator]
         self._tail = b"\n" * self._REACH
@@ -260,24 +239,25 @@ class _Scan:
         return self._misplaced or self._quotes % 2 == 1
 
     def read(self, size: int) -> bytes:
-        block: bytes = self._stream.read(size)
-        while len(block) < size and (more := self._stream.read(size - len(block))):
-            block += more
+        block = self._stream.read(size)
         if len(block) < size and not self._ended:
             self._ended = True
             block += b"\n"  # Arrow refuses a header without a line ending
-        self._look(block.removeprefix(b"\xef\xbb\xbf") if not self._tail.strip() else block)
+        for start in range(0, len(block), self._PIECE):
+            self._look(block[start : start + self._PIECE])
         return block
 
-    def _look(self, block: bytes) -> None:
-        """Looks at the block, and at the last byte of the one before it, now with its successor."""
-        data = np.frombuffer(self._tail + block, np.uint8)
+    def _look(self, piece: bytes) -> None:
+        """Looks at the piece, and at the last byte of the one before it, now with its successor."""
+        if not self._tail.strip():
+            piece = piece.removeprefix(b"\xef\xbb\xbf")
+        data = np.frombuffer(self._tail + piece, np.uint8)
         self._tail = data[-self._REACH :].tobytes()
-        seen = data[self._REACH - 1 : -1]
-        if b'"' in block or data[self._REACH - 1] == ord('"'):
-            self._count_quotes(data, np.flatnonzero(seen == ord('"')) + self._REACH - 1)
+        start = self._REACH - 1
+        if b'"' in piece or data[start] == ord('"'):
+            self._count_quotes(data, np.flatnonzero(data[start:-1] == ord('"')) + start)
         if not self.padded:
-            self._find_zeros(data)
+            self._find_zeros(data, start)
 
     def _count_quotes(self, data: np.ndarray, at: np.ndarray) -> None:
         # Of a doubled quote, the first seems to close the cell and the second to open it again.
@@ -286,12 +266,11 @@ class _Scan:
         self._misplaced |= not np.isin(beside, self._edges).all()
         self._quotes += len(at)
 
-    def _find_zeros(self, data: np.ndarray) -> None:
-        start = self._REACH - 1
+    def _find_zeros(self, data: np.ndarray, start: int) -> None:
         previous, following = data[start - 1 : -2], data[start + 1 :]
         # Few zeros pass: not those within a number, and not a single zero.
         zeros = (data[start:-1] == ord("0")) & (following >= ord("0"))
-        zeros &= (previous - np.uint8(ord("0")) > 9) & (previous != ord("."))
+        zeros &= (previous < ord("0")) & (previous != ord("."))
         at = np.flatnonzero(zeros) + start
         after = data[at + 1]
         at = at[(after <= ord("9")) | (after | 32 == ord("x"))]

@@ -7,9 +7,7 @@
 .npy        the bare matrix, rows in the order of the graph; written only, because it has no ids
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -18,18 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
-from graphgate.io.columns import one_piece
-from graphgate.io.csv_reader import CsvTable
+from graphgate.io.columns import floats, id_column, is_list, one_piece, spelled_ids
 from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
-from graphgate.io.node_ids import as_integers
-from graphgate.io.table_files import write_table
-from graphgate.io.tables import Conversion, id_array, value_array
+from graphgate.io.table_files import open_table, write_table
+from graphgate.io.tables import Conversion, Table, id_array, value_array
 
 EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
+READABLE_ENDINGS = EMBEDDING_ENDINGS[:-1]
 LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats that can store labels
 _LINES = 4096  # nodes whose text is in memory at once
 _BLOCK = 1 << 26
@@ -150,8 +146,9 @@ def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide
     if wide:
         columns |= {f"e{at}": pa.array(values[:, at]) for at in range(values.shape[1])}
     else:
-        flat = pa.array(values.ravel())
-        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        columns["embedding"] = pa.FixedSizeListArray.from_arrays(
+            pa.array(values.ravel()), values.shape[1]
+        )
     if labels is not None:
         columns["label"] = labels
     return pa.table(columns)
@@ -193,119 +190,93 @@ def read_embedding(path: StrPath) -> Embedding:
     Vectors from text files are float32 if float32 numbers are written with these digits, and
     float64 otherwise.
     """
-    read = _READERS.get(Path(path).suffix.lower())
-    if read is None and not Path(path).is_dir():
-        raise InputError(f"{path} must end in one of {', '.join(_READERS)}")
+    ending = Path(path).suffix.lower()
+    if ending not in READABLE_ENDINGS and not Path(path).is_dir():
+        raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
     source = check_file(path)
-    assert read is not None
     try:
-        return _checked(source, read(source))
+        found = _read_npz(source) if ending == ".npz" else _read_table(source)
     except InputError:
         raise
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{source} is not a readable embedding: {first_line(error)}") from None
-
-
-def _checked(source: Path, found: Embedding) -> Embedding:
-    ids, z = found.ids, found.vectors
+    ids, z, labels = found
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
             f"{source} has an embedding of {z.dtype} of shape {z.shape} for {len(ids):,} ids; "
             "it needs one row of floats per node"
         )
-    if found.labels is not None and len(found.labels) != len(z):
-        raise InputError(f"{source} has {len(found.labels):,} labels for {len(z):,} nodes")
-    finite = np.isfinite(z).all(axis=1)
-    if not finite.all():
-        node = plain(ids[int(np.argmin(finite))])
+    if labels is not None and len(labels) != len(z):
+        raise InputError(f"{source} has {len(labels):,} labels for {len(z):,} nodes")
+    if not (finite := np.isfinite(z).all(axis=1)).all():
         raise InputError(
-            f"{source}: the vector of node {node!r} contains a value that is not finite"
+            f"{source}: the vector of node {plain(ids[np.argmin(finite)])!r} contains a value that "
+            "is not finite"
         )
-    listed = ids.tolist()
-    if len(set(listed)) < len(listed):
+    if len(set(ids.tolist())) < len(ids):
         raise InputError(f"{source} names a node twice; give one vector per node")
     return found
 
 
-def _ids(values: list[Any]) -> np.ndarray:
-    integers = all(type(value) is int for value in values)
-    return np.array(values, dtype=np.int64 if integers else object)
-
-
-def _spelled(column: pa.ChunkedArray) -> list[Any]:
-    """Integers if all of the text spells integers, otherwise text; None where missing."""
-    integers = as_integers(column)
-    values: list[Any] = (column if integers is None else integers).to_pylist()
-    return values
-
-
-def _read_parquet(path: Path) -> Embedding:
-    table = pyarrow.parquet.read_table(path)
-    for name in ("node_id", "embedding"):
-        if name not in table.column_names:
-            raise InputError(f"{path} has no column {name!r}; it is not an embedding")
-    vectors = one_piece(table.column("embedding"))
-    if vectors.null_count or not pa.types.is_nested(vectors.type):
-        raise InputError(f"{path}: the column 'embedding' must list D numbers per node")
-    flat = vectors.flatten().to_numpy(zero_copy_only=False)
-    shape = (len(vectors), -1 if len(vectors) else 0)
-    labels = table.column("label").to_pylist() if "label" in table.column_names else None
-    return Embedding(_ids(table.column("node_id").to_pylist()), flat.reshape(shape), labels)
-
-
-def _read_csv(path: Path) -> Embedding:
-    table = CsvTable(path)
-    table.require("node_id")
-    text = [name for name in ("node_id", "label") if name in table.names]
-    names = [name for name in table.names if name not in text]
-    conversions: dict[str, Conversion] = dict.fromkeys(text, "text")
-    columns = dict(table.columns(table.names, conversions | dict.fromkeys(names, "float")))
-    ids = _spelled(columns["node_id"])
-    if None in ids:
-        table.refuse_cell(ids.index(None), "node_id", "is not an id; give every row an id")
-    labels = _spelled(columns["label"]) if "label" in columns else None
-    return Embedding(_ids(ids), _matrix([columns[name] for name in names], len(ids)), labels)
-
-
-def _read_word2vec(path: Path) -> Embedding:
+def _open_word2vec(path: Path) -> Table:
     with path.open("rb") as file:
         head = file.readline().split()
-    if len(head) != 2 or not all(part.isdigit() for part in head):
-        raise InputError(
-            f"{path} must begin with two integers, the numbers of nodes and of dimensions"
-        )
-    n, d = map(int, head)
-    names = [f"e{at}" for at in range(d)]
-    with path.open("rb") as file:
+        if len(head) != 2 or not all(part.isdigit() for part in head):
+            raise InputError(
+                f"{path} must begin with two integers, the numbers of nodes and of dimensions"
+            )
+        n, d = map(int, head)
+        names = [f"e{at}" for at in range(d)]
         table = pyarrow.csv.read_csv(
             file,
-            pyarrow.csv.ReadOptions(skip_rows=1, column_names=["id", *names], block_size=_BLOCK),
+            pyarrow.csv.ReadOptions(column_names=["node_id", *names], block_size=_BLOCK),
             pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
             pyarrow.csv.ConvertOptions(
-                column_types={"id": pa.string()} | dict.fromkeys(names, pa.float64()),
+                column_types={"node_id": pa.string()} | dict.fromkeys(names, pa.float64()),
                 strings_can_be_null=False,
             ),
         )
     if len(table) != n:
         raise InputError(f"{path} declares {n:,} nodes, but contains {len(table):,}")
-    ids = _ids(_spelled(table.column("id")))
-    return Embedding(ids, _matrix([table.column(name) for name in names], n), None)
+    return Table(table, str(path), spelled=True)
 
 
-def _matrix(columns: list[pa.ChunkedArray], n: int) -> np.ndarray:
-    """(N, D) numbers read as float64, which may have been written as float32."""
-    wide = np.empty((n, len(columns)), dtype=np.float64)
-    narrow = True
-    for at, values in enumerate(columns):
-        wide[:, at] = values.to_numpy()
-        with np.errstate(over="ignore"):
-            rounded = pa.array(wide[:, at].astype(np.float32))
-        # The digits of a float32 give the same number when read in double precision.
-        again = rounded.cast(pa.string()).cast(pa.float64()).to_numpy()
-        narrow = narrow and np.array_equal(again, wide[:, at])
-    return wide.astype(np.float32) if narrow else wide
+def _read_table(path: Path) -> Embedding:
+    """Vectors are columns of numbers in text, and lists in one column elsewhere."""
+    table = _open_word2vec(path) if path.suffix.lower() == ".txt" else open_table(path)
+    others = [name for name in table.names if name not in ("node_id", "label")]
+    vectors = others if table.spelled else ["embedding"]
+    table.require("node_id", *vectors)
+    conversions: dict[str, Conversion] = {"node_id": "text", "label": "text"}
+    conversions |= dict.fromkeys(vectors, "number")
+    columns = dict(table.columns([n for n in table.names if n in conversions], conversions))
+    (ids,) = spelled_ids(table, id_column(table, "node_id", columns["node_id"]))
+    classes = spelled_ids(table, *[columns[name] for name in columns if name == "label"])
+    labels = classes[0].to_pylist() if classes else None
+    if not table.spelled:
+        return Embedding(ids.to_numpy(), _listed(table, columns["embedding"]), labels)
+    wide = [floats(table, name, columns[name]) for name in vectors]
+    z = np.column_stack([np.empty((len(ids), 0)), *wide])
+    narrow = all(map(_written_as_float32, z.T))
+    return Embedding(ids.to_numpy(), z.astype(np.float32) if narrow else z, labels)
+
+
+def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
+    """(N, D) from N lists of D numbers."""
+    lists = is_list(column.type) and not column.null_count
+    if not lists or pc.count_distinct(pc.list_value_length(column)).as_py() > 1:
+        raise InputError(f"{table.what}: the column 'embedding' must list D numbers per node")
+    flat = one_piece(column).flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(len(column), -1 if len(column) else 0)
+
+
+def _written_as_float32(values: np.ndarray) -> bool:
+    """Whether the digits of the nearest float32 give the same number in double precision."""
+    with np.errstate(over="ignore"):
+        rounded = pa.array(values.astype(np.float32))
+    return np.array_equal(rounded.cast(pa.string()).cast(pa.float64()).to_numpy(), values)
 
 
 def _read_npz(path: Path) -> Embedding:
@@ -315,12 +286,6 @@ def _read_npz(path: Path) -> Embedding:
         if labels is not None and "labelled" in file:
             pairs = zip(labels, file["labelled"].tolist(), strict=True)
             labels = [label if given else None for label, given in pairs]
-        return Embedding(_ids(file["ids"].tolist()), file["embedding"], labels)
-
-
-_READERS: dict[str, Callable[[Path], Embedding]] = {
-    ".parquet": _read_parquet,
-    ".csv": _read_csv,
-    ".npz": _read_npz,
-    ".txt": _read_word2vec,
-}
+        ids = file["ids"].tolist()
+        kind = np.int64 if all(type(value) is int for value in ids) else object
+        return Embedding(np.array(ids, dtype=kind), file["embedding"], labels)

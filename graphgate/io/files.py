@@ -1,11 +1,9 @@
 """Files: input checked and decompressed, output checked beforehand and replaced atomically."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pyarrow as pa
 from graphgate.errors import InputError
 
 StrPath = str | os.PathLike[str]
+Schema = Mapping[str, type | tuple[type, ...]]
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -76,14 +75,29 @@ def read_text(path: StrPath) -> str:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
         raise InputError(
-            f"{path} is not UTF-8 text: byte {error.start:,} is 0x{byte:02x}; "
+            f"{path} is not UTF-8 text: byte {error.start:,} is 0x{error.object[error.start]:02x}; "
             "save it as UTF-8, or give it the ending of its format"
         ) from None
     if "\0" in text:
         raise InputError(f"{path} is not text: it contains zero bytes; check its ending")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:
+    """Refuse a JSON object with a missing field, an unknown one, or one of the wrong type."""
+    if not isinstance(body, dict):
+        raise InputError(f"{what}: its {where} is not a JSON object")
+    if missing := sorted(schema.keys() - body.keys()):
+        raise InputError(f"{what}: its {where} lacks {missing[0]!r}")
+    if extra := sorted(body.keys() - schema.keys()):
+        raise InputError(f"{what}: its {where} has an unknown field {extra[0]!r}")
+    for name, kinds in schema.items():
+        value = body[name]
+        allowed = kinds if isinstance(kinds, tuple) else (kinds,)
+        # bool is an int in Python, but not in a header.
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            raise InputError(f"{what}: {name!r} in its {where} has the wrong type")
 
 
 # --- output --------------------------------------------------------------------------------------

@@ -1,10 +1,8 @@
 """`read_graph`: tables, whole graphs and matrices in files -> `Graph`."""
 
-from __future__ import annotations
-
 import io
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -15,7 +13,7 @@ import pyarrow as pa
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.graph import Graph
 from graphgate.io.files import StrPath, file_ending, first_line, read_bytes, read_text
-from graphgate.io.graph_tables import NODE, GraphTables, build_graph, make_graph
+from graphgate.io.graph_tables import NODE, GraphTables, build_graph, listed_once, make_graph
 from graphgate.io.matrices import MATRIX_ENDINGS, read_adjacency, read_matrix
 from graphgate.io.networkx import edge_table, node_columns, node_table
 from graphgate.io.reading_options import ReadingOptions
@@ -23,21 +21,8 @@ from graphgate.io.table_files import open_table
 from graphgate.io.tables import Table
 from graphgate.io.text_graphs import read_adjacency_list, read_edge_list, read_pajek
 
-# Every ending may be followed by one of `files.COMPRESSIONS`.
-GRAPH_ENDINGS = {
-    ".npz": "SciPy sparse adjacency matrix",
-    ".mtx": "Matrix Market",
-    ".graphml": "GraphML",
-    ".gml": "GML",
-    ".gexf": "GEXF",
-    ".net": "Pajek",
-    ".pajek": "Pajek",
-    ".edgelist": "edge list",
-    ".edges": "edge list",
-    ".txt": "edge list",
-    ".adjlist": "adjacency list",
-}
 _ADJACENCIES = (".npz", ".mtx")
+_BY_NETWORKX = (".graphml", ".gml", ".gexf")
 
 
 def read_graph(
@@ -90,9 +75,10 @@ def read_graph(
     if ending in _ADJACENCIES:
         return _graph_of_matrix(edges, nodes, features, options)
     if ending not in GRAPH_ENDINGS:
-        found = GraphTables(open_table(edges, others=tuple(GRAPH_ENDINGS)))
+        found = GraphTables(open_table(edges, others=GRAPH_ENDINGS))
     else:
-        found = _read_tables(edges, weight)
+        read = _READERS.get(ending)
+        found = _read_by_networkx(edges, weight) if read is None else read(edges)
         way = found.directed if directed is None else directed
         options = replace(options, source="source", target="target", directed=way)
         options = replace(options, weight=None if weight is None else "weight")
@@ -131,9 +117,8 @@ def _graph_of_matrix(
     stored = adjacency.data != 0
     pairs = np.stack([adjacency.row[stored], adjacency.col[stored]], axis=1).astype(np.int64)
     weights = adjacency.data[stored].astype(np.float64)
-    if not directed and (adjacency != adjacency.T).nnz == 0:  # listed once
-        once = pairs[:, 0] <= pairs[:, 1]
-        pairs, weights = pairs[once], weights[once]
+    if not directed and (adjacency != adjacency.T).nnz == 0:
+        pairs, weights = listed_once(pairs, weights)
     return make_graph(
         pairs,
         None if (weights == 1).all() else weights,
@@ -160,15 +145,6 @@ def _graph_with_features(edges: Table, features: StrPath, options: ReadingOption
 # --- whole graphs --------------------------------------------------------------------------------
 
 
-def _read_tables(path: StrPath, weight: str | None) -> GraphTables:
-    ending, _ = file_ending(path)
-    if GRAPH_ENDINGS[ending] == "Pajek":
-        return read_pajek(path)
-    if GRAPH_ENDINGS[ending] == "edge list":
-        return read_edge_list(path)
-    return read_adjacency_list(path) if ending == ".adjlist" else _read_by_networkx(path, weight)
-
-
 def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
     """A GraphML, GML or GEXF file, directed as the file says.
 
@@ -183,13 +159,12 @@ def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
     if None in g:
         raise InputError(f"{path} has a node or an edge without an id; fix the file")
     columns = node_columns(g)
-    names = list(g)
-    if ending in (".gml", ".gexf"):
+    names = [str(name) for name in g]
+    if ending != ".graphml":
         labels = columns.pop("label", [None])
-        columns.pop({".gml": "graphics", ".gexf": "viz"}[ending], None)
-        if ending == ".gml" and _are_names(labels):
-            names = labels
-    names = [str(name) for name in names]
+        columns.pop("graphics" if ending == ".gml" else "viz", None)
+        if ending == ".gml" and None not in labels and len(set(map(str, labels))) == len(names):
+            names = [str(label) for label in labels]
     edges = edge_table(g, names, weight, str(path))
     nodes = node_table(g, names, columns, str(path))
     edges.spelled = nodes.spelled = True
@@ -225,35 +200,29 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
 def _harmless_xml(path: StrPath) -> bytes:
     """The content of an XML file that declares no entities, which can grow without bounds.
 
-    They can only be declared before the first element, so the rest is not examined. Neither format
-    needs them.
+    Neither format needs them.
     """
     content = read_bytes(path)
-
-    class Found(Exception):
-        pass
 
     def refuse(*_: Any) -> NoReturn:
         raise InputError(f"{path} declares XML entities, which are not read; save it without them")
 
-    def stop(*_: Any) -> NoReturn:
-        raise Found
-
     parser = expat.ParserCreate()
     parser.EntityDeclHandler = refuse
-    parser.ExternalEntityRefHandler = refuse
-    parser.StartElementHandler = stop
     try:
         parser.Parse(content, True)
-    except Found:
-        return content
     except expat.ExpatError as error:
         raise InputError(f"{path} is damaged or not an XML file: {error}") from None
     return content
 
 
-def _are_names(labels: list[Any]) -> bool:
-    try:
-        return None not in labels and len(set(labels)) == len(labels)
-    except TypeError:
-        return False
+_READERS: dict[str, Callable[[StrPath], GraphTables]] = {
+    ".net": read_pajek,
+    ".pajek": read_pajek,
+    ".edgelist": read_edge_list,
+    ".edges": read_edge_list,
+    ".txt": read_edge_list,
+    ".adjlist": read_adjacency_list,
+}
+# Every ending may be followed by one of `files.COMPRESSIONS`.
+GRAPH_ENDINGS = (*_ADJACENCIES, *_BY_NETWORKX, *_READERS)

@@ -1,11 +1,8 @@
 """A table of edges and an optional table of nodes -> `Graph`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,17 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError, InputWarning, listing
-from graphgate.graph.attributes import Attributes, Column
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column
 from graphgate.graph.graph import Graph
-from graphgate.io.columns import attribute_column, floats, is_text, unfit
-from graphgate.io.node_ids import (
+from graphgate.io.columns import (
     appearing,
-    as_integers,
+    attribute_column,
     check_distinct,
+    floats,
     id_column,
+    is_text,
     rows_of,
     same_type,
     spelled_ids,
+    unfit,
 )
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.tables import Conversion, Table
@@ -68,8 +68,7 @@ class GraphTables(NamedTuple):
     directed: bool = False
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(NamedTuple):
     """ids : int64 or text. attributes, labels : None where the table has none."""
 
     table: Table
@@ -78,18 +77,16 @@ class Nodes:
     labels: list[Any] | None = None
 
 
-@dataclass(frozen=True)
-class Edges:
+class Edges(NamedTuple):
     """The content of an edge table.
 
     pairs : (E, 2) row numbers.
-    ids : all nodes; the last `added` of them are not in the node table.
+    ids : all nodes, first those of the node table.
     """
 
     pairs: np.ndarray
     weights: np.ndarray | None
     ids: pa.ChunkedArray
-    added: int = 0
 
 
 def build_graph(
@@ -100,45 +97,39 @@ def build_graph(
     **fixed: Any,
 ) -> Graph:
     """The graph of two tables; `fixed` replaces fields of the graph, such as x or ids."""
-    if node_table is None:
-        edges = read_edges(edge_table, options)
-        if len(edges.ids) == 0:
-            raise InputError(f"{edge_table.what} has no edges, and there is no node table")
-        attributes = labels = None
-    else:
-        nodes = read_nodes(node_table, options, kinds)
-        edges = read_edges(edge_table, options, nodes)
+    nodes = None if node_table is None else read_nodes(node_table, options, kinds)
+    edges = read_edges(edge_table, options, nodes)
+    if len(edges.ids) == 0:
+        raise InputError(f"{edge_table.what} has no edges, and there is no node table")
+    found: dict[str, Any] = {"ids": edges.ids.to_numpy(), "directed": bool(options.directed)}
+    if nodes is not None:
+        added = len(edges.ids) - len(nodes.ids)
         attributes, labels = nodes.attributes, nodes.labels
-        if edges.added:
-            attributes = None if attributes is None else attributes.padded(edges.added)
-            labels = None if labels is None else [*labels, *[None] * edges.added]
-    ids = edges.ids
-    found = {
-        "attributes": attributes,
-        "ids": ids.to_numpy() if pa.types.is_integer(ids.type) else ids.to_pylist(),
-        "labels": labels,
-        "directed": bool(options.directed),
-    }
+        found["attributes"] = attributes.padded(added) if attributes and added else attributes
+        found["labels"] = labels and [*labels, *[None] * added]
     what = edge_table.what if node_table is None else node_table.what
     return make_graph(edges.pairs, edges.weights, edge_table.what, what, **found | fixed)
 
 
 def make_graph(
-    pairs: np.ndarray,
-    weights: np.ndarray | None,
-    edges: str,
-    nodes: str,
-    x: Any = None,
-    **fields: Any,
+    pairs: np.ndarray, weights: np.ndarray | None, edges: str, nodes: str, **fields: Any
 ) -> Graph:
     """The graph of (E, 2) row numbers; `edges` and `nodes` name what they come from, for errors."""
     try:
-        graph = Graph.from_edge_index(x, pairs.T, weights, **fields)
+        graph = Graph.from_edge_index(fields.pop("x", None), pairs.T, weights, **fields)
     except InputError as error:
         what = nodes if error.about == "nodes" else edges
         raise InputError(f"{what}: {error}", about=error.about) from None
     _note_left_out(edges, pairs, weights, graph)
     return graph
+
+
+def listed_once(
+    pairs: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Of edges that are listed in both directions, one each."""
+    once = pairs[:, 0] <= pairs[:, 1]
+    return pairs[once], None if weights is None else weights[once]
 
 
 def _note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
@@ -169,18 +160,17 @@ def read_nodes(
     table.require(options.id, *options.drop)
     label = options.label_column(table)
     known = options.kinds_of(table, kinds)
-    left_out = {options.id, label, *options.drop}
     # The spelling of ids, labels and categories matters: "07" is not "7".
     conversions: dict[str, Conversion] = {
         name: "number" if kind in ("number", "boolean") else "text" for name, kind in known.items()
     }
     conversions |= {name: "text" for name in (options.id, label) if name}
-    names = [name for name in table.names if name not in left_out]
+    names = [
+        name for name in table.names if name == label or name not in (options.id, *options.drop)
+    ]
     found: dict[str, Column] = {}
-    ids = labels = None
-    for name, column in table.columns(
-        [options.id, *([label] if label else []), *names], conversions
-    ):
+    labels = None
+    for name, column in table.columns([options.id, *names], conversions):
         if name == options.id:
             (ids,) = spelled_ids(table, id_column(table, name, column))
             if len(ids) == 0:
@@ -192,7 +182,6 @@ def read_nodes(
             found[name] = attribute_column(table, name, column, known.get(name))
             if table.spelled and found[name].kind == "category" and name not in known:
                 _warn_of_few_words(table, name, column)
-    assert ids is not None
     return Nodes(table, ids, Attributes(found) if found else None, labels)
 
 
@@ -211,20 +200,18 @@ def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None
 
 def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
     """Plain values; integers also if spelled, or if a missing one made them floats."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _labels(table, name, column.cast(kind.value_type))
     if is_text(kind):
-        integers = as_integers(column.cast(pa.large_string())) if table.spelled else None
-        column = column if integers is None else integers
+        (column,) = spelled_ids(table, column)
     elif pa.types.is_floating(kind):
         column = pc.if_else(pc.is_nan(column), None, column)
         with suppress(pa.ArrowInvalid):
             column = column.cast(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise unfit(table, name, kind, "text or numbers as labels")
-    values: list[Any] = column.to_pylist()
-    return values
+    return column.to_pylist()
 
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -236,88 +223,79 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     if others := [name for name in table.names if name not in (source, target, *weight)]:
         _warn(f"{table.what}: {len(others):,} column(s) of edges are ignored: {listing(others)}")
     conversions: dict[str, Conversion] = {source: "text", target: "text"}
-    conversions |= dict.fromkeys(weight, "float")
+    conversions |= dict.fromkeys(weight, "number")
     read = dict(table.columns(list(conversions), conversions))
-    cells = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
+    ids = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
     weights = _weights(table, weight[0], read[weight[0]]) if weight else None
     if nodes is None:
-        ids, pairs = appearing(same_type(*cells))
-        return Edges(pairs, weights, ids)
-    ends = [rows_of(nodes.ids, column) for column in cells]
-    edges = Edges(np.stack(ends, axis=1), weights, nodes.ids)
-    if (edges.pairs >= 0).all():
+        known, pairs = appearing(same_type(*ids))
+        return Edges(pairs, weights, known)
+    pairs = np.stack([rows_of(nodes.ids, column) for column in ids], axis=1)
+    edges = Edges(pairs, weights, nodes.ids)
+    if (pairs >= 0).all():
         return edges
-    return _without_unknown(edges, cells, [source, target], table, nodes, options.unknown_nodes)
+    cells = dict(zip((source, target), ids, strict=True))
+    return _without_unknown(edges, cells, table, nodes, options.unknown_nodes)
 
 
 def _without_unknown(
-    edges: Edges,
-    cells: list[pa.ChunkedArray],
-    ends: list[str],
-    table: Table,
-    nodes: Nodes,
-    unknown: str,
+    edges: Edges, cells: dict[str, pa.ChunkedArray], table: Table, nodes: Nodes, unknown: str
 ) -> Edges:
     """Drops, adds or refuses edges that name a node which the node table lacks."""
     missing = edges.pairs < 0
-    rows = np.flatnonzero(missing.any(axis=1))
-    first = int(rows[0])
-    end = int(np.argmax(missing[first]))
-    what = nodes.table.what
+    strange = missing.any(axis=1)
+    rows = np.flatnonzero(strange)
+    first, what = int(rows[0]), nodes.table.what
+    at = int(np.argmax(missing[first]))
+    end, ids = list(cells.items())[at]
     if unknown == "refuse":
-        table.refuse_cell(first, ends[end], f"is not the id of a node; add it to {what}")
+        table.refuse_cell(first, end, f"is not the id of a node; add it to {what}")
     named = (
         f"{table.what}: {len(rows):,} of {len(missing):,} edges "
         f"{'names' if len(rows) == 1 else 'name'} a node that {what} lacks, "
-        f"such as {cells[end][first].as_py()!r} ({table.place(first)})"
+        f"such as {ids[first].as_py()!r} ({table.place(first)})"
     )
     if unknown == "add":
-        added = _with_added(edges, cells, missing, rows)
-        are = "node is" if added.added == 1 else "nodes are"
-        _warn(f"{named}; {added.added:,} {are} added without attributes")
-        return added
-    if len(rows) == len(missing):
-        strange = pc.unique(cells[end].filter(pa.array(missing[:, end]))).slice(0, 2).to_pylist()
-        known = nodes.ids.slice(0, 2).to_pylist()
+        pairs, known = _with_added(edges, list(cells.values()), missing, rows)
+        added = len(known) - len(nodes.ids)
+        are = "node is" if added == 1 else "nodes are"
+        _warn(f"{named}; {added:,} {are} added without attributes")
+        return Edges(pairs, edges.weights, known)
+    if strange.all():
+        seen = pc.unique(ids.filter(pa.array(missing[:, at]))).slice(0, 2).to_pylist()
+        own = nodes.ids.slice(0, 2).to_pylist()
         raise InputError(
             f"{table.what}: none of {len(missing):,} edges joins two nodes of {what}: edges name "
-            f"{' and '.join(map(repr, strange))}, but ids are {' and '.join(map(repr, known))}; "
+            f"{' and '.join(map(repr, seen))}, but ids are {' and '.join(map(repr, own))}; "
             "write ids the same way in both tables",
             about="edges",
         )
     _warn(f"{named}, and {'is' if len(rows) == 1 else 'are'} left out")
-    keep = ~missing.any(axis=1)
-    return Edges(
-        edges.pairs[keep], None if edges.weights is None else edges.weights[keep], edges.ids
-    )
+    weights = None if edges.weights is None else edges.weights[~strange]
+    return Edges(edges.pairs[~strange], weights, edges.ids)
 
 
 def _with_added(
     edges: Edges, cells: list[pa.ChunkedArray], missing: np.ndarray, rows: np.ndarray
-) -> Edges:
+) -> tuple[np.ndarray, pa.ChunkedArray]:
     new, places = appearing(same_type(*(cell.take(pa.array(rows)) for cell in cells)))
     # Some of the ids in these rows are known; only the others are added.
     fresh = np.zeros(len(new), dtype=bool)
     fresh[places[missing[rows]]] = True
-    number = np.cumsum(fresh) - 1 + len(edges.ids)
     pairs = edges.pairs.copy()
-    pairs[rows] = np.where(missing[rows], number[places], pairs[rows])
+    pairs[missing] = (np.cumsum(fresh) - 1 + len(edges.ids))[places[missing[rows]]]
     added = new.filter(pa.array(fresh))
     if is_text(edges.ids.type):
         added = added.cast(pa.large_string())
-    ids, added = same_type(edges.ids, added)
-    return Edges(pairs, edges.weights, pa.chunked_array([*ids.chunks, *added.chunks]), len(added))
+    return pairs, pa.chunked_array(
+        [chunk for column in same_type(edges.ids, added) for chunk in column.chunks]
+    )
 
 
 def _weights(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
-    if column.null_count:
-        row = column.is_null().index(True).as_py()
-        table.refuse_cell(row, name, "must be a number; fill it or remove the row")
     if pa.types.is_boolean(column.type):
         raise unfit(table, name, column.type, "numbers")
     values = floats(table, name, column).astype(np.float64)
-    if not (fine := np.isfinite(values) & (values >= 0)).all():
-        table.refuse_cell(
-            int(np.argmin(fine)), name, "is not a positive finite number; fix the weight"
-        )
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    table.refuse_first(wrong, name, "is not a positive finite number; fix it, or remove the row")
     return values

@@ -1,7 +1,5 @@
 """`Graph` -> tables of edges and nodes, which `from_tables` and `read_graph` read back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.graph.attributes import Column
+from graphgate.graph.column_kinds import Column
 from graphgate.graph.graph import Graph
 from graphgate.io.files import StrPath, make_folder
 from graphgate.io.table_files import TABLE_ENDINGS, write_table
@@ -33,14 +31,12 @@ def to_tables(graph: Graph, *, id: str = "id", label: str = "label") -> tuple[pa
     {'source': ['p'], 'target': ['q']}
     """
     ids = id_array(graph.ids)
-    columns: dict[str, pa.Array] = {id: ids}
-    for name, column in _node_columns(graph).items():
-        if name in (id, label):
-            raise InputError(
-                f"an attribute is named {name!r}, like the column of ids or labels; "
-                "choose another name with id= or label="
-            )
-        columns[name] = column
+    columns = _node_columns(graph)
+    if taken := columns.keys() & {id, label}:
+        raise InputError(
+            f"an attribute is named {min(taken)!r}, like the column of ids or labels; "
+            "choose another name with id= or label="
+        )
     labels = graph.label_values()
     if labels is not None:
         columns[label] = value_array(labels, "label")
@@ -48,7 +44,7 @@ def to_tables(graph: Graph, *, id: str = "id", label: str = "label") -> tuple[pa
     edges = {"source": ids.take(pa.array(pairs.row)), "target": ids.take(pa.array(pairs.col))}
     if graph.weighted:
         edges["weight"] = pa.array(pairs.data)
-    return pa.table(edges), pa.table(columns)
+    return pa.table(edges), pa.table({id: ids} | columns)
 
 
 def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Path, Path]:
@@ -90,16 +86,17 @@ def _node_columns(graph: Graph) -> dict[str, pa.Array]:
 
 def _array(column: Column) -> pa.Array:
     values = column.values
-    if column.kind == "number":
-        return pa.array(values, mask=column.missing)
-    if column.kind == "boolean":
-        return pa.array(values == 1, mask=column.missing)
+    if column.kind in ("number", "boolean"):
+        return pa.array(values if column.kind == "number" else values == 1, mask=column.missing)
     if column.kind == "category":
         codes = pa.array(values, mask=column.missing)
         return pa.DictionaryArray.from_arrays(codes, value_array(column.vocabulary, "category"))
     counts = values.data
-    small = counts.sum() <= 2 * values.nnz + 99
-    if not small or (counts != np.floor(counts)).any() or (counts < 1).any():
+    if (
+        counts.sum() > 2 * values.nnz + 99
+        or (counts != np.floor(counts)).any()
+        or (counts < 1).any()
+    ):
         return _map(values, column.vocabulary)
     times = counts.astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(times)])[values.indptr]
@@ -143,8 +140,7 @@ def _flat(nodes: pa.Table, graph: Graph) -> pa.Table:
 
 
 def _text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    words = pc.list_flatten(column)
-    if pc.any(pc.match_substring_regex(words, r"\s|^$")).as_py():
+    if pc.any(pc.match_substring_regex(pc.list_flatten(column), r"\s|^$")).as_py():
         raise InputError(
             f"the column {name!r} contains a word that is empty or has white space, which CSV "
             "cannot store; write .parquet"
@@ -153,12 +149,11 @@ def _text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _features(graph: Graph) -> dict[str, pa.Array]:
-    x, names = graph.x, graph.feature_names
+    x = graph.x
     assert sp.issparse(x)
-    if names is None and (x.data == 1).all():
-        known = np.array([f"w{at}" for at in range(x.shape[1])], dtype=object)
-        rows = np.split(known[x.indices], x.indptr[1:-1])
+    names = graph.feature_names or [f"w{at}" for at in range(x.shape[1])]
+    if graph.feature_names is None and (x.data == 1).all():
+        rows = np.split(np.array(names, dtype=object)[x.indices], x.indptr[1:-1])
         return {"words": pa.array([" ".join(row) for row in rows], pa.string())}
     dense = x.toarray()
-    named = names or [f"w{at}" for at in range(x.shape[1])]
-    return {name: pa.array(dense[:, at]) for at, name in enumerate(named)}
+    return {name: pa.array(dense[:, at]) for at, name in enumerate(names)}

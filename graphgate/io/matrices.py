@@ -1,7 +1,5 @@
 """Adjacency and feature matrices in files of NumPy, SciPy and Matrix Market."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, listing
 from graphgate.io.files import StrPath, file_ending, first_line, read_bytes
 
 MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
@@ -56,8 +54,7 @@ def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_
             "leave out nodes without edges"
         )
     if directed is None:
-        compressed = entries.tocsr()
-        directed = bool((compressed != compressed.T).nnz)
+        directed = bool((entries != entries.T).nnz)
     return entries, directed
 
 
@@ -76,10 +73,9 @@ def _npz(content: bytes) -> Any:
                 matrix.check_format(full_check=True)
             return sp.coo_array(matrix) if matrix.format == "coo" else sp.csr_array(matrix)
         if len(names) != 1:
-            shown = ", ".join(map(repr, names[:4])) + (", …" * (len(names) > 4))
             raise InputError(
-                f"contains {len(names)} arrays ({shown}); save one matrix with numpy.savez or "
-                "scipy.sparse.save_npz"
+                f"contains {len(names)} arrays ({listing(list(map(repr, names)), 4)}); save one "
+                "matrix with numpy.savez or scipy.sparse.save_npz"
             )
         matrix = archive[names[0]]
         if not isinstance(matrix, np.ndarray):

@@ -1,7 +1,5 @@
 """NetworkX graphs <-> `Graph`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,12 +8,11 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, InputWarning
+from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.graph import Graph
-from graphgate.io.columns import is_real, python_column
 from graphgate.io.graph_tables import NODE, build_graph
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Table
+from graphgate.io.tables import Table, is_real, python_column
 
 
 def from_networkx(
@@ -56,12 +53,10 @@ def from_networkx(
         if name is not None:
             _require(columns, name, what)
     chosen = _chosen(columns, attributes, {label, split})
-    x, names = None, None
+    x, names = None, g.graph.get("feature_names")
     if len(chosen) == 1 and _holds_vectors(columns[chosen[0]]):
         matrix = _matrix(chosen.pop(), columns, ids)
         x = sp.csr_array(matrix) if np.count_nonzero(matrix) < 0.2 * matrix.size else matrix
-        names = g.graph.get("feature_names")
-        names = names if names is not None and len(names) == matrix.shape[1] else None
     rows = range(len(ids))
     return build_graph(
         edge_table(g, rows, weight, "the NetworkX graph"),
@@ -78,7 +73,7 @@ def from_networkx(
         ids=ids,
         labels=None if label is None else columns[label],
         splits=None if split is None else _masks(columns[split]),
-        feature_names=names,
+        feature_names=names if x is not None and len(names or ()) == x.shape[1] else None,
     )
 
 
@@ -143,9 +138,8 @@ def node_columns(g: Any) -> dict[str, list[Any]]:
 
 def _require(columns: Mapping[str, Any], name: str, what: str) -> None:
     if name not in columns:
-        known = ", ".join(map(repr, list(columns)[:6])) or "none"
-        more = ", …" if len(columns) > 6 else ""
-        raise InputError(f"no node has the {what} {name!r}; the attributes are {known}{more}")
+        known = listing(list(map(repr, columns)), 6) or "none"
+        raise InputError(f"no node has the {what} {name!r}; the attributes are {known}")
 
 
 def _chosen(
@@ -227,16 +221,9 @@ def to_networkx(
         g.graph["attribute_kinds"] = dict(graph.attributes.kinds)
     elif graph.feature_names is not None:
         g.graph["feature_names"] = list(graph.feature_names)
-    entries = graph.adjacency.tocoo()
-    once = slice(None) if graph.directed else entries.row < entries.col
-    ends = [(ids[u], ids[v]) for u, v in zip(entries.row[once], entries.col[once], strict=True)]
-    if graph.weighted:
-        values = entries.data[once].tolist()
-        g.add_weighted_edges_from(
-            ((u, v, w) for (u, v), w in zip(ends, values, strict=True)), weight=weight
-        )
-    else:
-        g.add_edges_from(ends)
+    entries = (graph.adjacency if graph.directed else sp.triu(graph.adjacency, 1)).tocoo()
+    for u, v, value in zip(entries.row, entries.col, entries.data.tolist(), strict=True):
+        g.add_edge(ids[u], ids[v], **({weight: value} if graph.weighted else {}))
     return g
 
 
@@ -248,18 +235,13 @@ def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[s
     elif graph.attributes is not None:
         table = graph.attributes
         columns |= {name: table.column(name).tolist() for name in table.names}
-    if graph.labels is not None:
-        _add(columns, label, [None if c < 0 else graph.classes[c] for c in graph.labels.tolist()])
+    more = [(label, graph.label_values())]
     if graph.splits:
-        names: list[Any] = [None] * graph.n_nodes
+        names = np.full(graph.n_nodes, None, dtype=object)
         for name, mask in graph.splits.items():
-            for at in np.flatnonzero(mask).tolist():
-                names[at] = name
-        _add(columns, split, names)
+            names[mask] = name
+        more.append((split, names.tolist()))
+    for name, values in more:
+        if values is not None and columns.setdefault(name, values) is not values:
+            raise InputError(f"the graph has an attribute {name!r}; rename label= or split=")
     return columns
-
-
-def _add(columns: dict[str, list[Any]], name: str, values: list[Any]) -> None:
-    if name in columns:
-        raise InputError(f"the graph has an attribute {name!r}; rename label= or split=")
-    columns[name] = values

@@ -1,7 +1,5 @@
 """One progress bar for everything that takes long; silent unless standard error is a terminal."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The versions that computed a result; every stored result records them."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,7 +1,5 @@
 """PyTorch Geometric `Data` <-> `Graph`."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -9,8 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError, InputWarning
+from graphgate.graph.edges import edge_weights, row_pairs
 from graphgate.graph.graph import Graph
-from graphgate.io.graph_tables import make_graph
+from graphgate.io.graph_tables import listed_once, make_graph
 
 
 def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
@@ -36,17 +35,15 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
         raise InputError("the Data has no nodes; a graph needs at least one")
     pairs, weights = _edges(data, n, weight)
     directed = not _is_symmetric(pairs, weights, n)
-    if not directed:  # the same edges, listed once
-        once = pairs[:, 0] <= pairs[:, 1]
-        pairs, weights = pairs[once], None if weights is None else weights[once]
-    ids = getattr(data, "ids", range(n))
+    if not directed:
+        pairs, weights = listed_once(pairs, weights)
     return make_graph(
         pairs,
         weights,
         "the Data",
         "the Data",
         x=None if data.x is None else _features(data.x),
-        ids=ids,
+        ids=getattr(data, "ids", range(n)),
         labels=_labels(data, n),
         splits=_splits(data, n, split),
         directed=directed,
@@ -69,46 +66,39 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
     except ImportError:
         raise InputError("to_pyg needs PyTorch Geometric: pip install torch_geometric") from None
 
-    entries = graph.adjacency.tocoo()
-    x = graph.x
     if graph.attributes is not None:
         raise InputError(
             "a Data contains only numbers; encode the attributes with AttributeEncoder, and pass "
             "graph.with_x(x)",
             about="nodes",
         )
-    fields: dict[str, Any] = {
-        "edge_index": torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64)),
-        "ids": graph.ids.tolist(),
+    entries = graph.adjacency.tocoo()
+    x = graph.x.toarray() if sp.issparse(graph.x) and not sparse else graph.x
+    arrays = {
+        "x": None if sp.issparse(x) else x,
+        "edge_index": np.stack([entries.row, entries.col]).astype(np.int64),
+        "edge_weight": entries.data if graph.weighted else None,
+        "y": graph.labels,
+        **{f"{name}_mask": mask for name, mask in graph.splits.items()},
     }
-    if x is None:
+    fields: dict[str, Any] = {
+        name: torch.from_numpy(np.array(array))  # a copy, because a graph cannot be changed
+        for name, array in arrays.items()
+        if array is not None
+    }
+    if sp.issparse(x):
+        parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
+        indptr, indices, values = map(torch.from_numpy, parts)
+        with warnings.catch_warnings():  # torch warns that CSR tensors are in beta
+            warnings.simplefilter("ignore", UserWarning)
+            fields["x"] = torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
+    elif x is None:
         fields["num_nodes"] = graph.n_nodes
-    elif isinstance(x, np.ndarray):
-        fields["x"] = torch.from_numpy(x.copy())
-    elif sparse:
-        fields["x"] = _csr_tensor(x)
-    else:
-        fields["x"] = torch.from_numpy(x.toarray())
-    if graph.weighted:
-        fields["edge_weight"] = torch.from_numpy(entries.data.copy())
     if graph.labels is not None:
-        fields["y"] = torch.from_numpy(graph.labels.copy())
         fields["classes"] = list(graph.classes)
     if graph.feature_names is not None:
         fields["feature_names"] = list(graph.feature_names)
-    for name, mask in graph.splits.items():
-        fields[f"{name}_mask"] = torch.from_numpy(mask.copy())
-    return Data(**fields)
-
-
-def _csr_tensor(x: sp.csr_array) -> Any:
-    import torch
-
-    parts = (x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data.copy())
-    indptr, indices, values = map(torch.from_numpy, parts)
-    with warnings.catch_warnings():  # torch warns that CSR tensors are in beta
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape)
+    return Data(ids=graph.ids.tolist(), **fields)
 
 
 def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | None]:
@@ -117,18 +107,7 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
         if "adj_t" in data:
             return _transposed_adjacency(data.adj_t)
         return np.empty((0, 2), dtype=np.int64), None
-    index = _array(data.edge_index)
-    if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
-        raise InputError(
-            f"edge_index must contain integers of shape (2, E), got {index.dtype} of {index.shape}"
-        )
-    outside = ((index < 0) | (index >= n)).any(axis=0)
-    if outside.any():
-        at = int(np.argmax(outside))
-        raise InputError(
-            f"edge {at} of edge_index is {tuple(index[:, at].tolist())}, but the Data has "
-            f"{n:,} nodes (0 to {n - 1}); fix the edge, or set num_nodes"
-        )
+    pairs = row_pairs(_array(data.edge_index), n)
     found = [name for name in ("edge_weight", "edge_attr") if data.get(name) is not None]
     if weight not in ("edge_weight", *found) and data.get(weight) is None:
         raise InputError(f"the Data has no edge weights {weight!r}")
@@ -139,13 +118,9 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
                 InputWarning,
                 stacklevel=3,
             )
-    weights = None if data.get(weight) is None else _array(data[weight])
-    if weights is not None and weights.size != index.shape[1]:
-        raise InputError(
-            f"{weight} has the shape {weights.shape} for {index.shape[1]:,} edges; "
-            "give one number per edge"
-        )
-    return index.T.astype(np.int64), None if weights is None else weights.reshape(-1)
+    if data.get(weight) is None:
+        return pairs, None
+    return pairs, edge_weights(_array(data[weight]).reshape(-1), len(pairs))
 
 
 def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -187,13 +162,12 @@ def _labels(data: Any, n: int) -> list[Any] | None:
             f"y has the shape {y.shape} for {n:,} nodes; labels need one value per node, so set "
             "it to None or to one column"
         )
-    values = y.tolist()
-    if y.dtype.kind in "iu":
-        classes = getattr(data, "classes", None)
-        if classes is not None and max(values) >= len(classes):
-            raise InputError(f"y has the class {max(values)}, but classes has {len(classes)}")
-        return [None if c < 0 else classes[c] if classes is not None else c for c in values]
-    return values
+    if y.dtype.kind not in "iu":
+        return list(y.tolist())
+    classes = getattr(data, "classes", range(y.max() + 1))
+    if y.max() >= len(classes):
+        raise InputError(f"y has the class {y.max()}, but classes has {len(classes)}")
+    return [None if code < 0 else classes[code] for code in y.tolist()]
 
 
 def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
@@ -202,21 +176,17 @@ def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
     usual = [name for name in ("train_mask", "val_mask", "test_mask") if name in masks]
     for name in [*usual, *sorted(masks.difference(usual))]:
         mask = _array(data[name])
-        if mask.dtype != bool:
-            continue
-        if mask.ndim == 2:
+        if mask.dtype == bool and mask.ndim == 2:
             if split is None or not 0 <= split < mask.shape[1]:
                 raise InputError(
                     f"{name} has {mask.shape[1]} columns; choose one with split= "
                     f"(0 to {mask.shape[1] - 1})"
                 )
             mask = mask[:, split]
-        if mask.shape == (n,):
+        if mask.dtype == bool and mask.shape == (n,):
             found[name.removesuffix("_mask")] = mask
     return found
 
 
 def _array(tensor: Any) -> np.ndarray:
-    if not hasattr(tensor, "detach"):
-        return np.asarray(tensor)
-    return np.asarray(tensor.detach().cpu().numpy())
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)

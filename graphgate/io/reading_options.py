@@ -1,13 +1,11 @@
 """How the tables of a graph are read, in a form that can be stored and applied again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from graphgate.errors import InputError
-from graphgate.graph.attributes import KINDS, Kind
+from graphgate.graph.column_kinds import KINDS, Kind
 from graphgate.io.tables import Table
 
 UNKNOWN_NODES = ("drop", "add", "refuse")
@@ -53,7 +51,7 @@ class ReadingOptions:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> ReadingOptions:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         known = [field.name for field in fields(cls)]
         if odd := [name for name in stored if name not in known]:
             raise InputError(
@@ -68,8 +66,7 @@ class ReadingOptions:
             table.require(cast("str", self.weight))
         if len({self.source, self.target, self.weight}) < 3:
             raise InputError(f"{table.what}: source, target and weight must be different columns")
-        weight = [name for name in table.names if name == self.weight]
-        return [self.source, self.target, *weight]
+        return [self.source, self.target, *(name for name in table.names if name == self.weight)]
 
     def label_column(self, table: Table) -> str | None:
         """The column of the labels, if there is one that is not dropped."""

@@ -1,7 +1,5 @@
 """Tables in files: opened by their ending, and written atomically as Parquet or CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,18 +45,12 @@ def write_table(path: StrPath, table: pa.Table) -> Path:
         if target.suffix.lower() == ".parquet":
             pyarrow.parquet.write_table(table, temporary)
         else:
-            _write_csv(table, temporary)
+            with temporary.open("wb") as file:
+                # Arrow would quote every column name, needed or not.
+                file.write((",".join(map(_quoted, table.column_names)) + "\n").encode())
+                pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=False))
     return target
 
 
-def _write_csv(table: pa.Table, path: Path) -> None:
-    # Arrow would quote every column name, needed or not.
-    without_header = pyarrow.csv.WriteOptions(include_header=False)
-    with path.open("wb") as file:
-        file.write((",".join(map(_quoted, table.column_names)) + "\n").encode())
-        pyarrow.csv.write_csv(table, file, without_header)
-
-
 def _quoted(name: str) -> str:
-    special = any(sign in name for sign in ',"\r\n')
-    return '"' + name.replace('"', '""') + '"' if special else name
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\r\n') else name

@@ -1,9 +1,8 @@
 """Tables of named Arrow columns: in memory, or a Parquet file read a few columns at a time."""
 
-from __future__ import annotations
-
+import numbers
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
@@ -17,9 +16,9 @@ from graphgate.io.files import StrPath, check_file, first_line
 
 _INDEX = re.compile(r"__index_level_\d+__")
 _TOGETHER = 8  # Parquet columns read at once: enough for two threads, few enough for memory
-# How a text file is to convert a column: unchanged, to float64, or by guessing although numbers
-# are written with leading zeros.
-Conversion = Literal["text", "float", "number"]
+# How a text file is to convert a column: unchanged, or by guessing although numbers are written
+# with leading zeros.
+Conversion = Literal["text", "number"]
 
 
 class Table:
@@ -35,9 +34,11 @@ class Table:
     names : the columns, distinct and not empty.
     spelled : whether values are known only by their spelling, as in text files; an integer and
         its digits are then the same.
+    hint : follows the columns in the message that one is absent.
     """
 
     spelled = False
+    hint = ""
 
     def __init__(
         self,
@@ -73,12 +74,19 @@ class Table:
             f"{self.what}, {self.place(row)}, column {name!r}: {self.cell(row, name)} {problem}"
         )
 
+    def refuse_first(self, wrong: np.ndarray, name: str, problem: str) -> None:
+        """Refuses the first cell of a column for which the mask is true, if there is any."""
+        if wrong.any():
+            self.refuse_cell(int(np.argmax(wrong)), name, problem)
+
     def require(self, *names: str) -> None:
         for name in names:
             if name not in self.names:
                 known = [repr(known) for known in self.names if known.isprintable()]
-                shown = listing(known, 5) or "none"
-                raise InputError(f"{self.what} has no column {name!r}; its columns are {shown}")
+                raise InputError(
+                    f"{self.what} has no column {name!r}; its columns are "
+                    f"{listing(known, 5) or 'none'}{self.hint}"
+                )
 
 
 class ParquetTable(Table):
@@ -86,9 +94,8 @@ class ParquetTable(Table):
 
     def __init__(self, path: StrPath) -> None:
         self.what, self._place = str(path), None
-        found = check_file(path)
         with self._explained():
-            self._file = pyarrow.parquet.ParquetFile(found, pre_buffer=False)
+            self._file = pyarrow.parquet.ParquetFile(check_file(path), pre_buffer=False)
             names = check_names(self.what, self._file.schema_arrow.names)
         # A pandas index without a name is a row number, not a column.
         self.names = [name for name in names if not _INDEX.fullmatch(name)]
@@ -134,16 +141,15 @@ def check_names(what: str, names: Sequence[Any]) -> list[str]:
 def _arrow_table(frame: Any, what: str) -> pa.Table:
     """A named pandas index becomes a column; one without a name is a row number."""
     try:
-        if isinstance(frame, pa.Table):
-            return frame
         if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
             named = any(name is not None for name in frame.index.names)
             frame = frame.reset_index() if named else frame
             check_names(what, list(frame.columns))  # Arrow would convert any name to text
             return pa.Table.from_pandas(frame, preserve_index=False)
-        if hasattr(frame, "to_arrow"):
-            found = frame.to_arrow()
-            return found if isinstance(found, pa.Table) else pa.table(found)
+        if hasattr(frame, "to_arrow"):  # the stream of Polars has types that Arrow cannot convert
+            frame = frame.to_arrow()
+        if isinstance(frame, pa.Table):
+            return frame
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
     except InputError:
@@ -158,8 +164,7 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
 
 def _reason(error: Exception) -> str:
     """Arrow names the column of a data frame in the second part of its error."""
-    found = re.search(r"failed for column (.+) with type object", str(error))
-    if found:
+    if found := re.search(r"failed for column (.+) with type object", str(error)):
         return f"column {found[1]!r} mixes values of several types; use only numbers or only text"
     parts = [str(part).strip() for part in error.args if str(part).strip()]
     return "; ".join(part.splitlines()[0] for part in parts) or first_line(error)
@@ -172,21 +177,26 @@ _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string
 
 def id_array(ids: Any) -> pa.Array:
     """Node ids as one Arrow column of integers or text."""
-    found = _typed_array(ids, "node id", (int, str))
-    return found.cast(pa.int64()) if pa.types.is_null(found.type) else found
+    return _typed_array(ids, "node id", (int, str), otherwise=pa.int64())
 
 
 def value_array(values: Any, what: str) -> pa.Array:
     """Labels or categories, None where missing, as one Arrow column of a single type."""
-    found = _typed_array(values, what, tuple(_TYPES))
-    return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+    return _typed_array(values, what, tuple(_TYPES), otherwise=pa.string())
 
 
-def _typed_array(values: Any, what: str, allowed: tuple[type, ...]) -> pa.Array:
+def _typed_array(
+    values: Any, what: str, allowed: tuple[type, ...], otherwise: pa.DataType
+) -> pa.Array:
+    """A column of the only allowed type in these values, or of another if all are missing."""
     items = [
         plain(item) for item in (values.tolist() if isinstance(values, np.ndarray) else values)
     ]
-    given = {_base(type(item)): item for item in reversed(items) if item is not None}
+    given = {
+        next((kind for kind in _TYPES if isinstance(item, kind)), type(item)): item
+        for item in reversed(items)
+        if item is not None
+    }
     if given.keys() == {int, float} and float in allowed:
         del given[int]
     odd = [item for kind, item in given.items() if kind not in allowed]
@@ -194,10 +204,39 @@ def _typed_array(values: Any, what: str, allowed: tuple[type, ...]) -> pa.Array:
         shown = odd[0] if odd else next(item for item in items if item is not None)
         raise InputError(f"the {what} {shown!r} cannot be stored: use only integers or only text")
     try:
-        return pa.array(items, _TYPES[next(iter(given))] if given else pa.null())
+        return pa.array(items, _TYPES[next(iter(given))] if given else otherwise)
     except (pa.ArrowInvalid, OverflowError):
         raise InputError(f"a {what} does not fit into 64 bits; use text") from None
 
 
-def _base(kind: type) -> type:
-    return next((base for base in _TYPES if issubclass(kind, base)), kind)
+def is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) or (
+        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "buif"
+    )
+
+
+def python_column(values: list[Any]) -> pa.Array | None:
+    """Python values, None where missing, as an Arrow array; None if they are nested.
+
+    Sequences of text become lists, mappings from text to numbers become maps, and values of
+    several types become text.
+    """
+    items = [plain(value) for value in values]
+    given = [item for item in items if item is not None]
+    if given and all(isinstance(item, Mapping) for item in given):
+        if not all(isinstance(k, str) and is_real(v) for item in given for k, v in item.items()):
+            return None
+        pairs = [None if i is None else [(k, float(v)) for k, v in i.items()] for i in items]
+        return pa.array(pairs, pa.map_(pa.string(), pa.float64()))
+    if given and all(isinstance(item, (list, tuple, Set)) for item in given):
+        if not all(isinstance(word, str) for item in given for word in item):
+            return None
+        return pa.array([None if i is None else list(i) for i in items], pa.list_(pa.string()))
+    if not all(isinstance(item, (str, numbers.Real)) for item in given):
+        return None
+    try:
+        return pa.array(items, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        if all(isinstance(item, numbers.Real) for item in given):
+            return pa.array([None if i is None else float(i) for i in items], pa.float64())
+        return pa.array([None if i is None else str(i) for i in items], pa.string())

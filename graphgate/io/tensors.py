@@ -4,8 +4,6 @@ Nothing in such a file can run code, and a file that is not exactly as expected 
 it is used.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +15,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.io.files import write_bytes
-from graphgate.io.schema import Schema, check_fields
+from graphgate.io.files import Schema, check_fields, write_bytes
 
 _HEADER = "graphgate"
 VERSION = 1
@@ -87,8 +84,9 @@ def check_tensors(
 ) -> None:
     """Refuse tensors whose names, shapes or types are not those that the header requires."""
     if tensors.keys() != expected.keys():
-        odd = sorted(tensors.keys() ^ expected.keys())[0]
-        raise InputError(f"{what}: its tensors do not fit its header ({odd!r})")
+        raise InputError(
+            f"{what}: its tensors do not fit its header ({min(tensors.keys() ^ expected.keys())!r})"
+        )
     for name, (shape, dtype) in expected.items():
         if tuple(tensors[name].shape) != shape or tensors[name].dtype != dtype:
             seen = f"{tuple(tensors[name].shape)} of {tensors[name].dtype}"

@@ -4,12 +4,11 @@ NetworkX has a reader for Pajek too, but it requires a label for every vertex, r
 follow arcs as arcs, and the neighbor lists of `*arcslist` as pairs with a weight.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import dropwhile
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,14 +19,14 @@ from graphgate.io.files import StrPath, read_text
 from graphgate.io.graph_tables import NODE, GraphTables
 from graphgate.io.tables import Table
 
+_Row = tuple[Any, Any, float | None, int]  # source, target, weight, line
+
 # --- lists ---------------------------------------------------------------------------------------
 
 
 def read_edge_list(path: StrPath) -> GraphTables:
     """One edge per line: source, target and optionally a weight or {'weight': …}; # comments."""
-    ends: list[list[str]] = []
-    places: list[int] = []
-    weights: list[float | None] = []
+    rows: list[_Row] = []
     for number, line in _without_heading(path, list(_lines(path))):
         source, *rest = line.split(None, 2)
         if not rest:
@@ -36,44 +35,33 @@ def read_edge_list(path: StrPath) -> GraphTables:
                 f"{path}, line {number}: {line.strip()[:40]!r} names one node; an edge list has "
                 f"source, target and optionally a weight on each line{hint}"
             )
-        ends.append([source, rest[0]])
-        places.append(number)
-        weights.append(_weight(path, number, rest[1]) if len(rest) > 1 else None)
-    if not ends:
+        weight = _weight(path, number, rest[1]) if len(rest) > 1 else None
+        rows.append((source, rest[0], weight, number))
+    if not rows:
         raise InputError(f"{path} contains no edge; give one per line, source and target")
-    if None in weights and any(weight is not None for weight in weights):
-        raise InputError(
-            f"{path}, line {places[weights.index(None)]}: the edge has no weight, but others have; "
-            "give all edges a weight, or none"
-        )
-    return GraphTables(_edges(path, ends, None if None in weights else weights, places))
+    return GraphTables(_edges(path, rows))
 
 
 def read_adjacency_list(path: StrPath) -> GraphTables:
     """One node per line, followed by its neighbors; # starts a comment."""
-    rows: dict[str, None] = {}
-    ends: list[list[str]] = []
-    places: list[int] = []
+    names: dict[str, None] = {}
+    rows: list[_Row] = []
     for number, line in _lines(path):
         source, *targets = line.split()
-        rows |= dict.fromkeys([source, *targets])
-        ends += [[source, target] for target in targets]
-        places += [number] * len(targets)
-    if not rows:
+        names |= dict.fromkeys([source, *targets])
+        rows += [(source, target, None, number) for target in targets]
+    if not names:
         raise InputError(f"{path} contains no node; give one per line, followed by its neighbors")
-    nodes = Table(pa.table({NODE: pa.array(rows, pa.string())}), str(path), spelled=True)
-    return GraphTables(_edges(path, ends, None, places), nodes)
+    nodes = Table(pa.table({NODE: pa.array(names, pa.string())}), str(path), spelled=True)
+    return GraphTables(_edges(path, rows), nodes)
 
 
-def _edges(
-    path: StrPath, ends: Sequence[Any], weights: Sequence[Any] | None, places: Sequence[int]
-) -> Table:
-    pairs = np.array(ends, dtype=object).reshape(-1, 2)
-    kind = pa.string() if not len(pairs) or isinstance(pairs[0, 0], str) else pa.int64()
-    columns = {"source": pa.array(pairs[:, 0], kind), "target": pa.array(pairs[:, 1], kind)}
-    if weights is not None:
+def _edges(path: StrPath, rows: Sequence[_Row]) -> Table:
+    sources, targets, weights, lines = zip(*rows, strict=True) if rows else [()] * 4
+    columns = {"source": pa.array(sources), "target": pa.array(targets)}
+    if any(weight is not None for weight in weights):
         columns["weight"] = pa.array(weights, pa.float64())
-    return Table(pa.table(columns), str(path), spelled=True, place=lambda at: f"line {places[at]}")
+    return Table(pa.table(columns), str(path), spelled=True, place=lambda at: f"line {lines[at]}")
 
 
 def _lines(path: StrPath) -> Iterator[tuple[int, str]]:
@@ -137,9 +125,8 @@ class _PajekReader:
         self.path, self.line, self.n = path, 0, 0
         self.labels: dict[int, str] = {}
         self.columns: dict[str, dict[int, str]] = {}
-        self.edges: list[tuple[int, int, float, int]] = []  # ends, weight, line
-        self.edges_back: list[tuple[int, int, float, int]] = []  # of `*edges`, next to arcs
-        self.arcs = self.in_arcs = False  # whether there are any, and whether this section has them
+        self.edges: list[tuple[int, int, float, int, bool]] = []  # ends, weight, line, is an arc
+        self.in_arcs = False
         self.matrix: list[list[float]] = []
 
     def read(self) -> GraphTables:
@@ -156,47 +143,52 @@ class _PajekReader:
         text = read_text(self.path)
         for self.line, line in enumerate(text.split("\n"), start=1):
             fields = [quoted or bare for quoted, bare in _FIELD.findall(line)]
-            if not fields or fields[0].startswith("%"):
-                continue
-            if not fields[0].startswith("*"):
+            name = fields[0].lower() if fields else "%"
+            if name.startswith("*"):
+                if name not in sections:
+                    self._refuse(f"the section {fields[0]!r} is not one of {', '.join(sections)}")
+                if name == "*vertices":
+                    self._count(fields, max(10**6, 10 * len(text)))
+                elif name != "*network" and not self.n:
+                    self._refuse(f"{fields[0]} comes before *Vertices")
+                read = sections[name]
+                self.in_arcs = name.startswith("*arcs")
+            elif not name.startswith("%"):
                 read(fields)
-                continue
-            name = fields[0].lower()
-            if name not in sections:
-                self._refuse(f"the section {fields[0]!r} is not one of {', '.join(sections)}")
-            if name == "*vertices":
-                self._count(fields, max(10**6, 10 * len(text)))
-            elif name != "*network" and not self.n:
-                self._refuse(f"{fields[0]} comes before *Vertices")
-            read = sections[name]
-            self.in_arcs = name.startswith("*arcs")
         if not self.n:
             raise InputError(f"{self.path} is not a Pajek network: it has no *Vertices")
         return self._tables()
 
     def _tables(self) -> GraphTables:
-        directed = self.arcs
+        directed = any(arc for *_, arc in self.edges)
         if self.matrix:
             if {self.n} != {len(self.matrix), *map(len, self.matrix)}:
                 self._refuse(f"the *Matrix is not {self.n} × {self.n}; the file is truncated")
             values = np.array(self.matrix)
             directed = bool((values != values.T).any())
-            for u, v in np.argwhere(values if directed else np.triu(values)).tolist():
-                self.edges.append((u, v, self.matrix[u][v], self.line))
-        elif directed:
-            self.edges += self.edges_back
+            self.edges += [
+                (u, v, self.matrix[u][v], self.line, directed)
+                for u, v in np.argwhere(values if directed else np.triu(values)).tolist()
+            ]
+        if directed:  # edges next to arcs count in both directions
+            self.edges += [
+                (v, u, weight, line, arc)
+                for u, v, weight, line, arc in self.edges
+                if not arc and u != v
+            ]
         labels = [self.labels.get(row) for row in range(self.n)]
         distinct = None not in labels and len(set(labels)) == self.n
         names: list[Any] = labels if distinct else list(range(1, self.n + 1))
         columns = {NODE: pa.array(names)}
         for name, given in self.columns.items():
             columns[name] = _typed([given.get(row) for row in range(self.n)])
-        weights = [weight for _, _, weight, _ in self.edges]
+        weighted = any(weight != 1 for _, _, weight, *_ in self.edges)
         edges = _edges(
             self.path,
-            [(names[u], names[v]) for u, v, *_ in self.edges],
-            None if all(weight == 1 for weight in weights) else weights,
-            [line for *_, line in self.edges],
+            [
+                (names[u], names[v], weight if weighted else None, line)
+                for u, v, weight, line, _ in self.edges
+            ],
         )
         nodes = Table(pa.table(columns), str(self.path), spelled=True)
         return GraphTables(edges, nodes, directed)
@@ -219,9 +211,7 @@ class _PajekReader:
             self._refuse(f"the vertex {fields[0]} is given twice")
         if len(fields) > 1:
             self.labels[row] = fields[1]
-        rest = fields[2:]
-        while rest and _is_number(rest[0]):  # two or three coordinates
-            rest = rest[1:]
+        rest = list(dropwhile(_is_number, fields[2:]))  # without two or three coordinates
         rest = rest[len(rest) % 2 :]  # a shape, then pairs
         for name, value in zip(rest[::2], rest[1::2], strict=True):
             self.columns.setdefault(name, {})[row] = value
@@ -231,10 +221,7 @@ class _PajekReader:
             self._refuse("an edge needs two vertices")
         weight = self._number(fields[2]) if len(fields) > 2 else 1.0
         u, v = map(self._row, fields[:2])
-        self.edges.append((u, v, weight, self.line))
-        self.arcs |= self.in_arcs
-        if not self.in_arcs and u != v:
-            self.edges_back.append((v, u, weight, self.line))
+        self.edges.append((u, v, weight, self.line, self.in_arcs))
 
     def _neighbors(self, fields: list[str]) -> None:
         for target in fields[1:]:
@@ -267,6 +254,8 @@ def _is_number(field: str) -> bool:
 
 def _typed(values: list[str | None]) -> pa.Array:
     """Numbers where every value is one; Pajek does not declare types."""
-    if all(value is None or _is_number(value) for value in values):
-        return pa.array([None if value is None else float(value) for value in values])
-    return pa.array(values, pa.string())
+    found = pa.array(values, pa.string())
+    try:
+        return found.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return found

@@ -3,10 +3,7 @@
 Row convention throughout: node i is row i, so the paper's W h is `h @ weight` here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -14,8 +11,7 @@ from torch.nn import functional
 
 from graphgate.nn.pattern import AttentionPattern, segment_softmax
 
-AttentionKind = Literal["softmax", "uniform", "ones"]
-ATTENTION_KINDS: tuple[str, ...] = get_args(AttentionKind)
+ATTENTION_KINDS = ("softmax", "uniform", "ones")
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "identity": lambda m: m,

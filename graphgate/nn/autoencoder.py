@@ -3,9 +3,6 @@
 Parameters and equations only; no state is kept between calls.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, check_choice
 from graphgate.nn.attention import (
     ACTIVATIONS,
     ATTENTION_KINDS,
@@ -44,14 +41,8 @@ class Architecture:
     def __post_init__(self) -> None:
         if not self.dims or any(type(d) is not int or d < 1 for d in self.dims):
             raise InputError(f"dims must be integers ≥ 1, one per layer, got {self.dims!r}")
-        if self.activation not in ACTIVATIONS:
-            raise InputError(
-                f"unknown activation {self.activation!r}; use one of {', '.join(ACTIVATIONS)}"
-            )
-        if self.attention not in ATTENTION_KINDS:
-            raise InputError(
-                f"unknown attention {self.attention!r}; use one of {', '.join(ATTENTION_KINDS)}"
-            )
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("attention", self.attention, ATTENTION_KINDS)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -122,12 +113,10 @@ class GATEModel(nn.Module):
         self.decoder_weight = nn.ParameterList()
         self.decoder_center, self.decoder_neighbor = nn.ParameterList(), nn.ParameterList()
         for name, shape in parameter_shapes(architecture).items():
-            if rng is None:
-                values = torch.empty(shape, dtype=dtype)
-            else:
-                rows, columns = (*shape, 1)[:2]
-                limit = np.sqrt(6.0 / (rows + columns))
-                values = torch.from_numpy(rng.uniform(-limit, limit, shape)).to(dtype)
+            values = torch.empty(shape, dtype=dtype)
+            if rng is not None:
+                limit = np.sqrt(6.0 / sum((*shape, 1)[:2]))
+                values.copy_(torch.from_numpy(rng.uniform(-limit, limit, shape)))
             getattr(self, name.split(".")[0]).append(nn.Parameter(values))
 
     @property
@@ -146,29 +135,19 @@ class GATEModel(nn.Module):
         """h(k)_i = Σ_j α(k)_ij σ(W(k) h(k-1)_j); `by_blocks` as in `product_by_blocks`."""
         activation = ACTIVATIONS[self.architecture.activation]
         product = product_by_blocks if by_blocks else torch.matmul
+        product_with_x = x.times_by_blocks if by_blocks else x.times
         attention: list[Tensor] = []
         h = torch.empty(0)
         for k, weight in enumerate(self.encoder_weight):
-            if k == 0:
-                m = x.times_by_blocks(weight) if by_blocks else x.times(weight)
+            m = activation(product(h, weight) if k else product_with_x(weight))  # (N, d(k))
+            if self.architecture.attention == "softmax":
+                vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
+                alpha = coefficients(pattern, *product(m, vectors).unbind(1))
             else:
-                m = product(h, weight)
-            m = activation(m)  # (N, d(k))
-            attention.append(self._encoder_attention(k, m, pattern, product))
-            h = attention_product(pattern, attention[k], m)  # (N, d(k))
+                alpha = constant_coefficients(pattern, self.architecture.attention, m.dtype)
+            attention.append(alpha)
+            h = attention_product(pattern, alpha, m)  # (N, d(k))
         return EncoderOutput(h, attention)
-
-    def _encoder_attention(
-        self,
-        k: int,
-        m: Tensor,
-        pattern: AttentionPattern,
-        product: Callable[[Tensor, Tensor], Tensor],
-    ) -> Tensor:
-        if self.architecture.attention != "softmax":
-            return constant_coefficients(pattern, self.architecture.attention, m.dtype)
-        vectors = torch.stack([self.encoder_center[k], self.encoder_neighbor[k]], dim=1)
-        return coefficients(pattern, *product(m, vectors).unbind(1))
 
     def decode(self, encoded: EncoderOutput, pattern: AttentionPattern) -> DecoderOutput:
         """ĥ(k-1)_i = Σ_j α̂(k)_ij σ(Ŵ(k) ĥ(k)_j), from ĥ(L) = h down to x̂ = ĥ(0)."""

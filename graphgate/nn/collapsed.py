@@ -11,8 +11,6 @@ so neither the hidden N×d(k) matrices nor the N×F reconstruction are computed,
 With tied weights B̂ = Bᵀ.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import NamedTuple
 
@@ -22,7 +20,7 @@ from torch import Tensor
 from graphgate.nn.attention import coefficients, constant_coefficients
 from graphgate.nn.autoencoder import Architecture, EncoderOutput, GATEModel
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.losses import Loss, LossParts
+from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern, attention_product
 
 
@@ -37,8 +35,10 @@ def score_vectors(model: GATEModel) -> Tensor | None:
         return None
     weights = list(model.encoder_weight)
     pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
-    columns = [chain([*weights[: k + 1], torch.stack(pair, dim=1)]) for k, pair in enumerate(pairs)]
-    return torch.cat(columns, dim=1)
+    return torch.cat(
+        [chain([*weights[: k + 1], torch.stack(pair, dim=1)]) for k, pair in enumerate(pairs)],
+        dim=1,
+    )
 
 
 def attention_layers(
@@ -83,15 +83,14 @@ def fold(model: GATEModel) -> FoldedEncoder:
     )
 
 
-def loss_parts(
-    model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
-) -> LossParts:
-    """The same loss as the plain form, up to rounding."""
-    encoded = fold(model).encode(x, pattern)
-    zero = torch.zeros((), dtype=torch.float64, device=x.device)
-    structure = loss.structure(encoded.h, pattern) if loss.structure_weight else zero
-    if not loss.feature_weight:
-        return loss.total(zero, structure)
+def feature_loss(
+    model: GATEModel,
+    encoded: EncoderOutput,
+    x: FeatureMatrix,
+    pattern: AttentionPattern,
+    loss: Loss,
+) -> Tensor:
+    """The same loss as from a reconstruction, up to rounding."""
     q = _through_decoder(model, encoded, pattern)  # (N, D)
     to_embedding = chain([weight.T for weight in model.decoder_weights()])  # B̂ᵀ, (F, D)
     gram = to_embedding.T @ to_embedding  # (D, D)
@@ -99,20 +98,18 @@ def loss_parts(
     square = torch.linalg.vecdot(q @ gram, q)
     squares = x.square_norms - 2 * cross.double() + square.double()
     resolution = 4 * torch.finfo(x.dtype).eps * x.square_norms
-    return loss.total(loss.feature_from_squares(squares, resolution), structure)
+    return loss.feature_from_squares(squares, resolution)
 
 
 def _through_decoder(model: GATEModel, encoded: EncoderOutput, pattern: AttentionPattern) -> Tensor:
     """Q = Ĉ(1)…Ĉ(L) H, with the decoder's own attention where it has any."""
     q = encoded.h
-    if not model.architecture.has_own_decoder_attention:
-        for alpha in reversed(encoded.attention):
-            q = attention_product(pattern, alpha, q)
-        return q
     weights = model.decoder_weights()
-    for k in reversed(range(model.n_layers)):
-        # q is Ĉ(k+1)…Ĉ(L) H, so its product with Ŵ(L)…Ŵ(k) v̂ gives the scores of layer k.
-        vectors = torch.stack([model.decoder_center[k], model.decoder_neighbor[k]], dim=1)
-        scores = q @ chain([*reversed(weights[k:]), vectors])
-        q = attention_product(pattern, coefficients(pattern, scores[:, 0], scores[:, 1]), q)
+    for k, alpha in reversed(list(enumerate(encoded.attention))):
+        if model.architecture.has_own_decoder_attention:
+            # q is Ĉ(k+1)…Ĉ(L) H, so its product with Ŵ(L)…Ŵ(k) v̂ gives the scores of layer k.
+            vectors = torch.stack([model.decoder_center[k], model.decoder_neighbor[k]], dim=1)
+            scores = q @ chain([*reversed(weights[k:]), vectors])
+            alpha = coefficients(pattern, scores[:, 0], scores[:, 1])
+        q = attention_product(pattern, alpha, q)
     return q

@@ -14,8 +14,6 @@ structure loss with respect to h_i·h_j:
 with U(L+1) = H(L) = H, U(k) = C(k) U(k+1), Q = U(1), H(0) = G. See docs/paper.md.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -104,8 +102,7 @@ class CollapsedStep:
             torch.addmm(self.d_b, self.b, self.k, alpha=scale, out=self.d_b)
         self._weights_backward(weights, tails)
         scores.backward(d_alpha)
-        total = loss.feature_weight * feature + loss.structure_weight * structure
-        return {"loss": total, "feature": feature, "structure": structure}
+        return loss.parts(feature, structure)
 
     def _embedding_matrix(self, weights: list[Tensor]) -> list[Tensor]:
         """Write B into its buffer; return the tails W(k)…W(L) for k = 2 … L."""

@@ -3,8 +3,6 @@
 Shapes: N nodes, F features, D columns.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -42,24 +40,23 @@ class FeatureMatrix:
                 f"features are too large for {dtype} and overflow; scale them, or use "
                 "dtype='float64'"
             )
-        self._sparse: sp.csr_array | None = None
         # In double precision: the loss is what remains of it after a subtraction.
         if isinstance(x, np.ndarray):
             squares = np.einsum("ij,ij->i", x, x, dtype=np.float64)
-            self._matrix = shared_tensor(x, device)
+            self._sparse, self._matrix = None, shared_tensor(x, device)
         else:
             values = np.square(x.data, dtype=np.float64)
             squares = sp.csr_array((values, x.indices, x.indptr), x.shape).sum(axis=1)
-            self._sparse = x
-            self._matrix = self._csr(x)
+            self._sparse, self._matrix = x, self._csr(x)
         self.square_norms = shared_tensor(squares, device)
         self._transposed_blocks: list[tuple[slice, Tensor]] | None = None
 
     def _csr(self, x: Any) -> Tensor:
-        values = shared_tensor(x.data, self.device)
-        shape = (int(x.shape[0]), int(x.shape[1]))
         return csr_tensor(
-            index_tensor(x.indptr, self.device), index_tensor(x.indices, self.device), values, shape
+            index_tensor(x.indptr, self.device),
+            index_tensor(x.indices, self.device),
+            shared_tensor(x.data, self.device),
+            (int(x.shape[0]), int(x.shape[1])),
         )
 
     @property
@@ -85,9 +82,9 @@ class FeatureMatrix:
         if self._sparse is None:
             return torch.mm(self._matrix.T, m, out=out)
         if self._transposed_blocks is None:
-            x = self._sparse
             self._transposed_blocks = [
-                (rows, self._csr(x[rows].T.tocsr())) for rows in row_blocks(self.shape[0])
+                (rows, self._csr(self._sparse[rows].T.tocsr()))
+                for rows in row_blocks(self.shape[0])
             ]
         for number, (rows, block) in enumerate(self._transposed_blocks):
             torch.addmm(out, block, m[rows], beta=float(number > 0), out=out)

@@ -1,28 +1,16 @@
 """The two losses of the paper, equations 7 and 8, and their weighted sum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, check_choice
 from graphgate.nn.pattern import AttentionPattern, edge_dot
 
-FeatureLossForm = Literal["rows", "frobenius"]
-FEATURE_LOSS_FORMS: tuple[str, ...] = get_args(FeatureLossForm)
-
-
-@dataclass(frozen=True)
-class LossParts:
-    """Feature loss, structure loss, and the weighted total that training minimizes."""
-
-    feature: Tensor
-    structure: Tensor
-    total: Tensor
+FEATURE_LOSS_FORMS = ("rows", "frobenius")
 
 
 @dataclass(frozen=True)
@@ -38,11 +26,7 @@ class Loss:
     structure_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.feature_form not in FEATURE_LOSS_FORMS:
-            raise InputError(
-                f"unknown feature loss {self.feature_form!r}; "
-                f"use one of {', '.join(FEATURE_LOSS_FORMS)}"
-            )
+        check_choice("feature loss", self.feature_form, FEATURE_LOSS_FORMS)
         for name in ("feature_weight", "structure_weight"):
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
@@ -52,10 +36,13 @@ class Loss:
                 "feature_weight and structure_weight are both 0; set one of them to learn"
             )
 
-    def total(self, feature: Tensor, structure: Tensor) -> LossParts:
-        return LossParts(
-            feature, structure, self.feature_weight * feature + self.structure_weight * structure
-        )
+    def parts(self, feature: Any, structure: Any) -> dict[str, Any]:
+        """The two losses and "loss", the weighted total that training minimizes."""
+        return {
+            "loss": self.feature_weight * feature + self.structure_weight * structure,
+            "feature": feature,
+            "structure": structure,
+        }
 
     def feature_from_reconstruction(self, x: Tensor, reconstruction: Tensor) -> Tensor:
         """Eq. 7 from X and X̂, (N, F) each. The gradient of a zero norm is zero."""

@@ -7,8 +7,6 @@ one of the three, so no E×D array is ever gathered.
 Shapes: N nodes, E attended pairs (self-loops included), F features, D columns.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -59,15 +57,12 @@ class AttentionPattern:
     """
 
     def __init__(self, graph: Graph, *, device: torch.device, dtype: torch.dtype) -> None:
-        n = graph.n_nodes
-        loops = sp.eye_array(n, dtype=graph.attended.dtype, format="csr")
-        pattern = (graph.attended + loops).tocsr()
+        self.n = n = graph.n_nodes
+        pattern = graph.attended + sp.eye_array(n, dtype=graph.attended.dtype, format="csr")
         pattern.sort_indices()
-        entries = len(pattern.indices)
-        numbered = sp.csr_array((np.arange(entries), pattern.indices, pattern.indptr), (n, n))
-        transpose = numbered.T.tocsr()
+        places = np.arange(len(pattern.indices))
+        transpose = sp.csr_array((places, pattern.indices, pattern.indptr), (n, n)).T.tocsr()
         transpose.sort_indices()
-        self.n = n
         self.symmetric = not graph.directed
         self.indptr = index_tensor(pattern.indptr, device)
         self.indices = index_tensor(pattern.indices, device)
@@ -79,7 +74,6 @@ class AttentionPattern:
         self.neighbors = self.indices
         self.sizes = shared_tensor(sizes, device)
         self._row_offsets = self.indptr.long()  # as segment_reduce requires
-        self._column_offsets = self.transposed_indptr.long()
         self.weights = shared_tensor(pattern.data, device, dtype) if graph.weighted else None
 
     def __len__(self) -> int:
@@ -112,11 +106,6 @@ class AttentionPattern:
     def row_sums(self, values: Tensor) -> Tensor:
         """Sum of the values of each row, (N,): over the nodes that a node attends to."""
         return torch.segment_reduce(values, "sum", offsets=self._row_offsets)
-
-    def column_sums(self, values: Tensor) -> Tensor:
-        """Sum of the values of each column, (N,): over the nodes that attend to a node."""
-        reordered = values.index_select(0, self.order)
-        return torch.segment_reduce(reordered, "sum", offsets=self._column_offsets)
 
     def to_scipy(self, values: Tensor) -> sp.csr_array:
         parts = (values, self.indices, self.indptr)

@@ -1,7 +1,5 @@
 """Attributes -> features: rules learned from some nodes, then applied to any."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -12,13 +10,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import InputError, InputWarning, listing
-from graphgate.graph.attributes import Attributes, Column, Kind
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate
-from graphgate.io.schema import check_fields
-from graphgate.preprocessing.column_rules import RULES, Rule
+from graphgate.io.files import check_fields
+from graphgate.preprocessing.column_rules import RULES, Rule, rule_from_dict
 
-MOST_CATEGORIES = 1000
-ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length
 SPARSE_BELOW = 0.2  # fraction of values that are not zero
 _ROWS, _WIDTH = 2048, 512  # of a block on its way into a dense array: 4 MiB
 _ENTRIES = 1 << 20  # of a block on its way into a sparse array
@@ -55,10 +52,12 @@ class AttributeEncoder(BaseEstimator):
         """Learn a rule per column."""
         if len(attributes) == 0:
             raise InputError("attributes have 0 rows; give at least one row to learn from")
-        columns = [(name, attributes.column(name)) for name in attributes.names]
-        for name, column in columns:
-            _check_categories(name, column)
-        return self._set(tuple(RULES[c.kind].learn(name, c, self.scale) for name, c in columns))
+        return self._set(
+            tuple(
+                RULES[attributes[name].kind].learn(name, attributes[name], self.scale)
+                for name in attributes
+            )
+        )
 
     def _set(self, rules: tuple[Rule, ...]) -> Self:
         names = [name for rule in rules for name in rule.feature_names]
@@ -71,13 +70,13 @@ class AttributeEncoder(BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """(F,) names of the features."""
-        check_is_fitted(self, "rules_")
+        check_is_fitted(self)
         return np.array(self._names, dtype=object)
 
     @property
     def kinds(self) -> dict[str, Kind]:
         """Kind of each column, by name."""
-        check_is_fitted(self, "rules_")
+        check_is_fitted(self)
         return {rule.name: rule.kind for rule in self.rules_}
 
     @errors_about("nodes")
@@ -85,7 +84,7 @@ class AttributeEncoder(BaseEstimator):
         """(N, F) float32 features, sparse if less than a fifth of the values are not zero."""
         kinds = self.kinds
         pairs = [(rule, _matched(rule, attributes)) for rule in self.rules_]
-        if extra := [name for name in attributes.names if name not in kinds]:
+        if extra := [name for name in attributes if name not in kinds]:
             _warn(f"{len(extra):,} unknown column(s) are ignored: {listing(extra)}")
         for rule, column in pairs:
             if unknown := rule.unknown(column):
@@ -99,41 +98,25 @@ class AttributeEncoder(BaseEstimator):
 
     def to_dict(self) -> dict[str, Any]:
         """The fitted encoder as plain JSON."""
-        check_is_fitted(self, "rules_")
+        check_is_fitted(self)
         return {"scale": self.scale, "columns": [rule.to_dict() for rule in self.rules_]}
 
     @classmethod
-    def from_dict(cls, content: Any, what: str = "this is no encoder") -> AttributeEncoder:
+    def from_dict(cls, content: Any, what: str = "this is no encoder") -> Self:
         """The encoder that `to_dict` described; an `InputError` about anything else starts with
         `what`."""
         check_fields(content, {"scale": bool, "columns": list}, what, "encoder")
-        rules: list[Rule] = []
-        for body in content["columns"]:
-            kind = body.get("kind") if isinstance(body, dict) else None
-            if not isinstance(kind, str) or kind not in RULES:
-                raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
-            rules.append(RULES[kind].from_dict(body, what))
+        rules = tuple(rule_from_dict(body, what) for body in content["columns"])
         if len({rule.name for rule in rules}) < len(rules):
             raise InputError(f"{what}: its encoder has the same column twice")
         try:
-            return cls(content["scale"])._set(tuple(rules))
+            return cls(content["scale"])._set(rules)
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
 
 
 def _warn(sentence: str) -> None:
     warnings.warn(sentence, InputWarning, stacklevel=3)
-
-
-def _check_categories(name: str, column: Column) -> None:
-    if column.kind != "category":
-        return
-    n, values = len(column), len(np.unique(column.values[column.values >= 0]))
-    if values > MOST_CATEGORIES or (values > ALWAYS_CATEGORIES and values > n / 2):
-        raise InputError(
-            f"the column {name!r} has {values:,} distinct values in {n:,} rows, too many for "
-            "categories; drop it, or give it as words"
-        )
 
 
 def _matched(rule: Rule, attributes: Attributes) -> Column:
@@ -144,20 +127,16 @@ def _matched(rule: Rule, attributes: Attributes) -> Column:
             f"fitted with; there are {listing(attributes.names)}"
         )
     column = attributes.column(rule.name)
-    if column.kind != rule.kind:
-        if not column.missing.all():
-            raise InputError(
-                f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
-                "give it as the same kind"
-            )
-        # Where every value is missing, the kind was a guess.
-        n = len(column)
-        if rule.kind == "words":
-            return Column("words", sp.csr_array((n, 0), dtype=np.float32))
-        if rule.kind == "category":
-            return Column("category", np.full(n, -1, dtype=np.int32))
-        return Column("boolean", np.full(n, np.nan, dtype=np.float32))
-    return column
+    if column.kind == rule.kind:
+        return column
+    if not column.missing.all():
+        raise InputError(
+            f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
+            "give it as the same kind"
+        )
+    # Where every value is missing, the kind was a guess.
+    blank = {rule.name: [None] * len(column)}
+    return Attributes.from_columns(blank, kinds={rule.name: rule.kind}).column(rule.name)
 
 
 # --- features, block by block --------------------------------------------------------------------
@@ -171,8 +150,8 @@ def _dense(pairs: _Pairs, shape: tuple[int, int]) -> np.ndarray:
     for first, last, group in _groups(pairs):
         for start in range(0, shape[0], _ROWS):
             rows = slice(start, min(start + _ROWS, shape[0]))
-            block = np.concatenate([rule.vectors(column, rows) for rule, column in group])
-            out[rows, first:last] = block.T
+            vectors = [rule.vectors(column, rows) for rule, column in group]
+            out[rows, first:last] = np.concatenate(vectors).T
     return out
 
 
@@ -192,13 +171,10 @@ def _groups(pairs: _Pairs) -> Iterator[tuple[int, int, _Pairs]]:
 
 def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
     n, f = shape
-    index = np.int32 if max(most, f) < 2**31 else np.int64
-    data, indices = np.empty(most, dtype=np.float32), np.empty(most, dtype=index)
-    indptr = np.zeros(n + 1, dtype=index)
     starts = np.cumsum([0, *(len(rule.feature_names) for rule, _ in pairs)])
     step = max(1, min(n, n * _ENTRIES // max(most, 1)))
-    filled = 0
-    for start in range(0, n, step):
+    blocks = []
+    for start in range(0, max(n, 1), step):
         rows = slice(start, min(start + step, n))
         found = [
             (row, feature + first, value)
@@ -206,14 +182,9 @@ def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
             for row, feature, value in [rule.entries(column, rows)]
         ]
         row, feature, value = (np.concatenate(each) for each in zip(*found, strict=True))
-        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f)).tocsr()
-        block.eliminate_zeros()
-        data[filled : filled + block.nnz] = block.data
-        indices[filled : filled + block.nnz] = block.indices
-        indptr[start + 1 : rows.stop + 1] = block.indptr[1:] + filled
-        filled += block.nnz
-    if filled < most:
-        data, indices = data[:filled].copy(), indices[:filled].copy()
-    found_array = sp.csr_array((data, indices, indptr), shape=shape)
-    found_array.sort_indices()
-    return found_array
+        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f))
+        blocks.append(block.tocsr())
+    x = sp.vstack(blocks, format="csr")
+    x.eliminate_zeros()
+    x.sort_indices()
+    return x

@@ -11,20 +11,21 @@ category : one feature `name=value` per value seen in fit, in sorted order; a mi
 words : one feature `name=word` per word seen in fit, its count; other words are ignored.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError, listing
-from graphgate.graph.attributes import Column, Kind
-from graphgate.io.schema import Schema, check_fields
+from graphgate.graph.column_kinds import Column, Kind
+from graphgate.io.files import Schema, check_fields
+
+MOST_CATEGORIES = 1000
+ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length
 
 Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, features, values
 
@@ -39,7 +40,7 @@ class Rule(ABC):
 
     @classmethod
     @abstractmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> Rule: ...
+    def learn(cls, name: str, column: Column, scale: bool) -> Self: ...
 
     @property
     @abstractmethod
@@ -59,9 +60,9 @@ class Rule(ABC):
 
     def vectors(self, column: Column, rows: slice) -> np.ndarray:
         """(features, rows), dense."""
+        row, feature, value = self.entries(column, rows)
         count = len(range(*rows.indices(len(column))))
         block = np.zeros((len(self.feature_names), count), dtype=np.float32)
-        row, feature, value = self.entries(column, rows)
         block[feature, row] = value
         return block
 
@@ -72,19 +73,10 @@ class Rule(ABC):
         return row, feature, block[feature, row]
 
     def to_dict(self) -> dict[str, Any]:
-        body = {field.name: getattr(self, field.name) for field in fields(self)}
-        lists = {name: list(value) for name, value in body.items() if isinstance(value, tuple)}
-        return {"kind": self.kind} | body | lists
-
-    @classmethod
-    def from_dict(cls, body: dict[str, Any], what: str) -> Rule:
-        check_fields(body, {"kind": str, "name": str} | dict(cls.schema), what, "encoder")
-        values = {name: body[name] for name in ("name", *cls.schema)}
-        values |= {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
-        try:
-            return cls(**values)
-        except (InputError, OverflowError) as error:
-            raise InputError(f"{what}: {error}") from None
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"kind": self.kind} | {
+            name: list(v) if isinstance(v, tuple) else v for name, v in values.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ class NumberRule(Rule):
             raise InputError(f"the center and divisor of {self.name!r} must be finite")
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> NumberRule:
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
         gone = column.missing
         known = column.values[~gone].astype(np.float64)
         keeps_zeros = 2 * np.count_nonzero(known) < len(known)
@@ -137,9 +129,7 @@ class NumberRule(Rule):
         if self.divisor is not None:
             values[gone] = self.fill
             with np.errstate(over="ignore"):  # refused just below
-                values -= self.center
-                values /= self.divisor
-                block[0] = values
+                block[0] = (values - self.center) / self.divisor
         if not np.isfinite(block[0]).all():
             at = int(np.argmin(np.isfinite(block[0])))
             row = range(*rows.indices(len(column)))[at]
@@ -159,7 +149,7 @@ class BooleanRule(NumberRule):
     kind: ClassVar[Kind] = "boolean"
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> BooleanRule:
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
         return cls(name, center=0.0, divisor=1.0, fill=0.0, missing=bool(column.missing.any()))
 
 
@@ -168,11 +158,20 @@ class VocabularyRule(Rule):
     """One feature per entry of the vocabulary that was seen in fit."""
 
     schema: ClassVar[Schema] = {"vocabulary": list}
+    types: ClassVar[tuple[type, ...]]
     vocabulary: tuple[Any, ...]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={value}" for value in self.vocabulary)
+
+    def __post_init__(self) -> None:
+        plain = all(isinstance(value, self.types) for value in self.vocabulary)
+        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.vocabulary)
+        if not finite or len(set(self.vocabulary)) < len(self.vocabulary):
+            raise InputError(
+                f"the vocabulary of {self.name!r} ({self.kind}) must be distinct plain values"
+            )
 
     @staticmethod
     def _seen(column: Column, codes: np.ndarray) -> tuple[Any, ...]:
@@ -184,16 +183,17 @@ class CategoryRule(VocabularyRule):
     """One feature per value."""
 
     kind: ClassVar[Kind] = "category"
-
-    def __post_init__(self) -> None:
-        plain = all(isinstance(value, (str, bool, int, float)) for value in self.vocabulary)
-        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.vocabulary)
-        if not finite or len(set(self.vocabulary)) < len(self.vocabulary):
-            raise InputError(f"the categories of {self.name!r} must be distinct plain values")
+    types: ClassVar[tuple[type, ...]] = (str, bool, int, float)
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> CategoryRule:
-        return cls(name, cls._seen(column, column.values[column.values >= 0]))
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
+        seen, n = cls._seen(column, column.values[column.values >= 0]), len(column)
+        if len(seen) > MOST_CATEGORIES or (len(seen) > ALWAYS_CATEGORIES and len(seen) > n / 2):
+            raise InputError(
+                f"the column {name!r} has {len(seen):,} distinct values in {n:,} rows, too many "
+                "for categories; drop it, or give it as words"
+            )
+        return cls(name, seen)
 
     def most_entries(self, column: Column) -> int:
         return int((column.values >= 0).sum())
@@ -210,8 +210,8 @@ class CategoryRule(VocabularyRule):
         )
 
     def translated(self, column: Column) -> Column:
-        codes = _places(column, self.vocabulary)[column.values]
-        return Column("category", codes, self.vocabulary)
+        places = _places(column, self.vocabulary)
+        return Column("category", places[column.values], self.vocabulary)
 
     def entries(self, column: Column, rows: slice) -> Entries:
         feature = column.values[rows]
@@ -224,14 +224,10 @@ class WordsRule(VocabularyRule):
     """One feature per word."""
 
     kind: ClassVar[Kind] = "words"
-
-    def __post_init__(self) -> None:
-        text = all(isinstance(word, str) for word in self.vocabulary)
-        if not text or len(set(self.vocabulary)) < len(self.vocabulary):
-            raise InputError(f"the words of {self.name!r} must be distinct and text")
+    types: ClassVar[tuple[type, ...]] = (str,)
 
     @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> WordsRule:
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
         return cls(name, cls._seen(column, column.values.indices))
 
     def most_entries(self, column: Column) -> int:
@@ -244,7 +240,7 @@ class WordsRule(VocabularyRule):
         place = _places(column, self.vocabulary)[counts.indices]
         known = place >= 0
         indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
-        shape = (counts.shape[0], len(self.vocabulary))
+        shape = (len(column), len(self.vocabulary))
         kept = sp.csr_array((counts.data[known], place[known], indptr), shape=shape)
         return Column("words", kept, self.vocabulary)
 
@@ -257,6 +253,20 @@ class WordsRule(VocabularyRule):
 RULES: dict[str, type[Rule]] = {
     rule.kind: rule for rule in (NumberRule, BooleanRule, CategoryRule, WordsRule)
 }
+
+
+def rule_from_dict(body: Any, what: str) -> Rule:
+    """The rule that `to_dict` described; an `InputError` about anything else starts with `what`."""
+    kind = body.get("kind") if isinstance(body, dict) else None
+    if not isinstance(kind, str) or kind not in RULES:
+        raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
+    check_fields(body, {"kind": str, "name": str} | dict(RULES[kind].schema), what, "encoder")
+    values: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in body.items()}
+    del values["kind"]
+    try:
+        return RULES[kind](**values)
+    except (InputError, OverflowError) as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def _places(column: Column, learned: Sequence[Any]) -> np.ndarray:

@@ -8,15 +8,14 @@ of the nodes at which a random walk of 16 steps from it ends: similar for nodes 
 connected part. Direction and weight of edges are ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.graph.attributes import Attributes, Column
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column
 
 ROLES = ("log degree", "mean log degree of neighbors", "clustering", "core number")
 SIGNATURE = 128
@@ -27,7 +26,11 @@ _WEDGES = 1 << 22  # paths of two edges that are processed together
 
 def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attributes:
     """The structural columns of N nodes, all of kind "number"."""
-    pattern = _undirected(adjacency)
+    # Ones where there is an edge in either direction.
+    ones = np.ones(adjacency.nnz, dtype=np.float64)
+    directed = sp.csr_array((ones, adjacency.indices, adjacency.indptr), adjacency.shape)
+    pattern = directed.maximum(directed.T.tocsr())
+    pattern.sort_indices()
     degree = np.diff(pattern.indptr)
     log_degree = np.log1p(degree)
     roles = (
@@ -36,20 +39,11 @@ def structural_attributes(adjacency: sp.csr_array, ids: np.ndarray) -> Attribute
         2 * triangles(pattern) / np.maximum(degree * (degree - 1.0), 1),
         core_numbers(pattern),
     )
-    columns = dict(zip(ROLES, roles, strict=True))
-    columns |= {f"position {at}": values for at, values in enumerate(positions(pattern, ids).T)}
+    names = (*ROLES, *(f"position {at}" for at in range(SIGNATURE)))
+    columns = zip(names, (*roles, *positions(pattern, ids).T), strict=True)
     return Attributes(
-        {name: Column("number", values.astype(np.float32)) for name, values in columns.items()}
+        {name: Column("number", values.astype(np.float32)) for name, values in columns}
     )
-
-
-def _undirected(adjacency: sp.csr_array) -> sp.csr_array:
-    """Ones where there is an edge in either direction."""
-    ones = np.ones(adjacency.nnz, dtype=np.float64)
-    pattern = sp.csr_array((ones, adjacency.indices, adjacency.indptr), adjacency.shape)
-    both = pattern.maximum(pattern.T.tocsr())
-    both.sort_indices()
-    return both
 
 
 def triangles(pattern: sp.csr_array) -> np.ndarray:
@@ -64,13 +58,12 @@ def triangles(pattern: sp.csr_array) -> np.ndarray:
     rank[np.argsort(degree, kind="stable")] = np.arange(n)
     rows = np.repeat(np.arange(n), degree)
     up = rank[rows] < rank[pattern.indices]
-    ones = np.ones(int(up.sum()))
-    out = sp.csr_array((ones, (rows[up], pattern.indices[up])), shape=(n, n))
+    out = sp.csr_array((pattern.data[up], (rows[up], pattern.indices[up])), shape=(n, n))
     found = np.zeros(n)
     # A triangle u -> v -> w, u -> w is found by its lowest node, and then by its middle one.
     for left in (out, out.T.tocsr()):
-        paths = left @ np.diff(out.indptr)  # of two edges, by the row where they start
-        parts = (np.cumsum(paths) // _WEDGES).astype(np.int64)
+        paths = np.cumsum(left @ np.diff(out.indptr))  # of two edges, up to the row they start in
+        parts = (paths // _WEDGES).astype(np.int64)
         bounds = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), n]
         for start, stop in pairwise(bounds):
             closed = (left[start:stop] @ out).multiply(out[start:stop])
@@ -103,9 +96,7 @@ def positions(pattern: sp.csr_array, ids: np.ndarray) -> np.ndarray:
 
     The mean over all nodes, to which long walks converge, is subtracted.
     """
-    n = pattern.shape[0]
-    stay = sp.eye_array(n, dtype=np.float32, format="csr")
-    walk = pattern.astype(np.float32) + stay
+    walk = pattern.astype(np.float32) + sp.eye_array(len(ids), dtype=np.float32, format="csr")
     walk = (sp.diags_array(1 / walk.sum(axis=1)) @ walk).astype(np.float32).tocsr()
     found = signatures(ids)
     for _ in range(STEPS):

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.estimators.gate import GATE, Attention
+from graphgate.estimators.embedded_graph import Attention
+from graphgate.estimators.gate import GATE
 from graphgate.io.provenance import versions
 from graphgate.scverse.expression import check_adata, keys_of
 from graphgate.scverse.tissue import TissueOptions, tissue_graph

@@ -5,8 +5,6 @@ which takes 1.2 s, as long as importing torch itself; a step of ours takes 0.5 m
 of Cora, one of torch's 0.7 ms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

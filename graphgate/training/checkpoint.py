@@ -1,7 +1,5 @@
 """Checkpoints: the state of a run in one file, from which the same run resumes bit-identically."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.io.schema import Schema
+from graphgate.io.files import Schema
 from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 from graphgate.training.adam import Adam
 from graphgate.training.history import History

@@ -1,7 +1,5 @@
 """The losses of a run, and what they say about it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

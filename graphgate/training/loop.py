@@ -1,7 +1,5 @@
 """The training loop. It knows parameters and an objective, and nothing about GATE."""
 
-from __future__ import annotations
-
 import math
 import signal
 import threading
@@ -174,9 +172,6 @@ def _stalled(losses: Sequence[float], schedule: Schedule) -> bool:
 def _delayed_interrupt() -> Iterator[Callable[[], bool]]:
     """Make the first Ctrl-C what `interrupted()` returns; possible in the main thread only."""
     pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed.is_set
-        return
 
     def handler(number: int, frame: Any) -> None:
         if pressed.is_set():
@@ -184,7 +179,8 @@ def _delayed_interrupt() -> Iterator[Callable[[], bool]]:
         pressed.set()
 
     before = signal.getsignal(signal.SIGINT)
-    if before is None or before is signal.SIG_IGN:  # the caller has decided otherwise
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before in (None, signal.SIG_IGN):  # the caller has decided otherwise
         yield pressed.is_set
         return
     signal.signal(signal.SIGINT, handler)

@@ -5,8 +5,6 @@ reordered, when the attention pattern is built, and during a step. Each term say
 While training, indices have 32 bits.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys
@@ -32,22 +30,19 @@ def graph_bytes(counts: GraphCounts) -> int:
 def training_bytes(plan: TrainingPlan) -> int:
     """What training takes at its peak, in addition to the graph."""
     counts, width = plan.counts, plan.dtype.itemsize
-    kept = plan.n_parameters * width + _copied_features(plan)
+    # X in another order or precision than the graph has it.
+    copied = counts.entries * (width + _INDEX * counts.sparse) * (plan.reorders_nodes or width != 4)
+    kept = plan.n_parameters * width + copied
     # Both directions of the pattern, 16 float32 columns, and a tree of float64.
     reordering = (44 * counts.pairs + 450 * counts.nodes) * plan.reorders_nodes
+    # Indices, transposed indices, centers and order; offsets of rows and columns, sizes.
+    pattern = counts.attended * (4 * _INDEX + width * counts.weighted) + 20 * counts.nodes
     return _WORKSPACE + max(
         plan.n_parameters * (8 + width),  # weights are drawn in double precision
         kept + reordering,
         kept + 56 * counts.attended + 40 * counts.nodes,  # the pattern, its transpose, sorting
-        kept + _features(plan) + _pattern(plan) + width * _step_numbers(plan),
+        kept + _features(plan) + pattern + width * _step_numbers(plan),
     )
-
-
-def _copied_features(plan: TrainingPlan) -> int:
-    """X in another order or precision than the graph has it."""
-    width = plan.dtype.itemsize
-    copied = plan.reorders_nodes or width != 4
-    return plan.counts.entries * (width + _INDEX * plan.counts.sparse) * copied
 
 
 def _features(plan: TrainingPlan) -> int:
@@ -57,12 +52,6 @@ def _features(plan: TrainingPlan) -> int:
         return 8 * counts.nodes + counts.nodes * counts.features * width * counts.sparse
     offsets = len(row_blocks(counts.nodes)) * counts.features * _INDEX
     return 8 * counts.nodes + counts.entries * (width + _INDEX) + offsets
-
-
-def _pattern(plan: TrainingPlan) -> int:
-    """Indices, transposed indices, centers and order; offsets of rows and columns."""
-    width = plan.dtype.itemsize * plan.counts.weighted
-    return plan.counts.attended * (4 * _INDEX + width) + 28 * plan.counts.nodes
 
 
 def _step_numbers(plan: TrainingPlan) -> int:
@@ -93,9 +82,9 @@ def available_bytes(
 
     None where the system does not report it.
     """
-    limits = [_system(proc), _address_space(proc), *_control_groups(proc, cgroups)]
-    known = [value for value in limits if value is not None]
-    return max(0, min(known)) if known else None
+    limits = (_system(proc), _address_space(proc), *_control_groups(proc, cgroups))
+    least = min((limit for limit in limits if limit is not None), default=None)
+    return None if least is None else max(0, least)
 
 
 def _system(proc: Path) -> int | None:
@@ -118,19 +107,16 @@ def _address_space(proc: Path) -> int | None:
 
 def _control_groups(proc: Path, cgroups: Path) -> list[int]:
     """What is free under the limit of every control group (version 2) of the process."""
+    lines = _lines(proc / "self" / "cgroup")
+    paths = [cgroups / line[3:].lstrip("/") for line in lines if line.startswith("0::")]
     free = []
-    for line in _lines(proc / "self" / "cgroup"):
-        _, controllers, group = line.split(":", 2)
-        path = cgroups / group.lstrip("/")
-        # A container often sees its own group as the root, whatever the line says.
-        for folder in {path, *path.parents, cgroups} if controllers == "" else ():
-            if folder != cgroups and cgroups not in folder.parents:
-                continue
-            limit, taken = _number(folder / "memory.max"), _number(folder / "memory.current")
-            if limit is not None and taken is not None:
-                # Cached files count as taken, but are dropped when memory is short.
-                cached = _field(folder / "memory.stat", "inactive_file") or 0
-                free.append(limit - taken + cached)
+    # A container often sees its own group as the root, whatever the line says.
+    for folder in {folder for path in paths for folder in (path, *path.parents, cgroups)}:
+        limit, taken = _number(folder / "memory.max"), _number(folder / "memory.current")
+        if limit is not None and taken is not None and folder.is_relative_to(cgroups):
+            # Cached files count as taken, but are dropped when memory is short.
+            cached = _field(folder / "memory.stat", "inactive_file ") or 0
+            free.append(limit - taken + cached)
     return free
 
 
@@ -142,11 +128,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _field(path: Path, name: str) -> int | None:
-    for line in _lines(path):
-        parts = line.split()
-        if parts and parts[0] == name:
-            return int(parts[1])
-    return None
+    found = [line.split() for line in _lines(path) if line.startswith(name)]
+    return int(found[0][1]) if found else None
 
 
 def _number(path: Path) -> int | None:

@@ -1,17 +1,16 @@
 """One evaluation of the loss with its gradients, in the form that the plan chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import torch
+from torch import Tensor
 
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.losses import Loss, LossParts
+from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.plan import Form, GraphCounts, TrainingPlan
 
@@ -36,29 +35,29 @@ def make_objective(
 ) -> Objective:
     if form == "step":
         return CollapsedStep(model, x, pattern, loss)
-    parts_of = collapsed.loss_parts if form == "collapsed" else plain_loss_parts
 
     def evaluate() -> dict[str, float]:
         model.zero_grad(set_to_none=True)
-        parts = parts_of(model, x, pattern, loss)
-        parts.total.backward()
-        return {
-            "loss": parts.total.item(),
-            "feature": parts.feature.item(),
-            "structure": parts.structure.item(),
-        }
+        parts = loss_parts(form, model, x, pattern, loss)
+        parts["loss"].backward()
+        return {name: part.item() for name, part in parts.items()}
 
     return evaluate
 
 
-def plain_loss_parts(
-    model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
-) -> LossParts:
-    """The loss as the paper writes it, with every hidden matrix and the reconstruction."""
-    encoded = model.encode(x, pattern)
-    zero = torch.zeros((), dtype=x.dtype, device=x.device)
-    structure = loss.structure(encoded.h, pattern) if loss.structure_weight else zero
-    if not loss.feature_weight:
-        return loss.total(zero, structure)
-    reconstruction = model.decode(encoded, pattern).x
-    return loss.total(loss.feature_from_reconstruction(x.to_dense(), reconstruction), structure)
+def loss_parts(
+    form: Form, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
+) -> dict[str, Tensor]:
+    """The loss for autograd, collapsed or plain: as the paper writes it, with every hidden matrix
+    and the reconstruction."""
+    encoder = collapsed.fold(model) if form == "collapsed" else model
+    encoded = encoder.encode(x, pattern)
+    feature = structure = torch.zeros((), dtype=x.dtype, device=x.device)
+    if loss.structure_weight:
+        structure = loss.structure(encoded.h, pattern)
+    if loss.feature_weight and form == "collapsed":
+        feature = collapsed.feature_loss(model, encoded, x, pattern, loss)
+    elif loss.feature_weight:
+        reconstruction = model.decode(encoded, pattern).x
+        feature = loss.feature_from_reconstruction(x.to_dense(), reconstruction)
+    return loss.parts(feature, structure)

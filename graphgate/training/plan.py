@@ -4,14 +4,12 @@ The objective does what the plan says, and the memory estimate counts what the p
 a graph that does not exist yet is planned in the same way as one that starts now.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Literal
+from typing import Literal, Self
 
-import numpy as np
+import scipy.sparse as sp
 import torch
 
 from graphgate.errors import InputError
@@ -43,15 +41,14 @@ class GraphCounts:
     weighted: bool = False
 
     @classmethod
-    def of(cls, graph: Graph) -> GraphCounts:
-        x = graph.x
-        dense = isinstance(x, np.ndarray)
+    def of(cls, graph: Graph) -> Self:
+        sparse = sp.issparse(graph.x)
         return cls(
             graph.n_nodes,
             int(graph.adjacency.nnz),
             graph.n_features,
-            x.size if isinstance(x, np.ndarray) else int(x.nnz),
-            not dense,
+            int(graph.x.nnz if sparse else graph.x.size),
+            sparse,
             graph.directed,
             graph.weighted,
         )
@@ -65,7 +62,7 @@ class GraphCounts:
         density: float = 1.0,
         *,
         directed: bool = False,
-    ) -> GraphCounts:
+    ) -> Self:
         """The counts of a graph that does not exist yet.
 
         density : fraction of X that is not zero; below 1, X is sparse.

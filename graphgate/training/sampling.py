@@ -3,8 +3,6 @@
 Edge weights are ignored: every neighbor is equally likely.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from matplotlib.axes import Axes
 
 from graphgate.errors import InputError
-from graphgate.estimators.gate import Attention
+from graphgate.estimators.embedded_graph import Attention
+from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS
 from graphgate.experiments.methods import find_method
 from graphgate.experiments.reproduce import reproduce
-from graphgate.experiments.settings import CLASSIFICATION_SETTINGS
 from graphgate.graph.graph import Graph
 from graphgate.io.files import make_folder, replacing, write_json
 from graphgate.tasks.edge_attention import class_attention, edge_attention

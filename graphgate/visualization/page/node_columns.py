@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgate.errors import InputWarning
 from graphgate.graph.attributes import Attributes
-from graphgate.graph.attributes import Column as AttributeColumn
+from graphgate.graph.column_kinds import Column as AttributeColumn
 from graphgate.graph.graph import Graph
 from graphgate.preprocessing.structural import ROLES, structural_attributes
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from graphgate.errors import InputError
-from graphgate.estimators.gate import Attention
+from graphgate.estimators.embedded_graph import Attention
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.tasks.classification import encode_labels

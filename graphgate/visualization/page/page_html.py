@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.estimators.gate import Attention
+from graphgate.estimators.embedded_graph import Attention
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_bytes
 from graphgate.visualization.maps import COLORS, UNLABELLED

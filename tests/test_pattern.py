@@ -2,26 +2,17 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
-from graphs import CPU, DOUBLE, graphs, parts_of, random_graph
+from graphs import graphs, parts_of, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate.errors import InputError
-from graphgate.graph.graph import Graph
-from graphgate.nn import features
-from graphgate.nn.features import FeatureMatrix, product_by_blocks
 from graphgate.nn.pattern import attention_product, dot_on, edge_dot, segment_softmax
-
-
-def dense(graph: Graph) -> np.ndarray:
-    return graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
 
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(), st.integers(0, 99))
-def test_the_pattern_is_the_graph_with_one_self_loop_a_node(graph, seed):
+def test_the_pattern_is_the_graph_with_one_self_loop_per_node(graph, seed):
     _, pattern = parts_of(graph)
     rng = np.random.default_rng(seed)
     values = torch.from_numpy(rng.normal(size=len(pattern)))
@@ -33,7 +24,6 @@ def test_the_pattern_is_the_graph_with_one_self_loop_a_node(graph, seed):
     np.testing.assert_array_equal(pattern.to_scipy(values).toarray(), expected)
     np.testing.assert_array_equal(pattern.transposed(values).to_dense(), expected.T)
     np.testing.assert_allclose(pattern.row_sums(values), expected.sum(1), atol=1e-12)
-    np.testing.assert_allclose(pattern.column_sums(values), expected.sum(0), atol=1e-12)
     out = torch.full_like(m, np.nan)  # what was there must not matter
     np.testing.assert_allclose(pattern.multiply(values, m, out), expected @ m.numpy(), atol=1e-12)
     before = out.clone()
@@ -46,32 +36,9 @@ def test_the_pattern_is_the_graph_with_one_self_loop_a_node(graph, seed):
         )
 
 
-@settings(max_examples=30, deadline=None)
-@given(graphs(), st.integers(1, 5))
-def test_products_with_features(graph, block):
-    x, _ = parts_of(graph)
-    array = dense(graph)
-    rng = np.random.default_rng(0)
-    m, g = (torch.from_numpy(rng.normal(size=(side, 3))) for side in reversed(x.shape))
-    np.testing.assert_allclose(x.times(m), array @ m.numpy(), atol=1e-12)
-    np.testing.assert_allclose(x.times_by_blocks(m), array @ m.numpy(), atol=1e-12)
-    out = torch.full((x.shape[0], 3), np.nan, dtype=torch.float64)
-    np.testing.assert_allclose(x.multiply(m, out), array @ m.numpy(), atol=1e-12)
-    before = features._BLOCK
-    features._BLOCK = block  # small blocks, so that a small X has several
-    try:
-        out = torch.full((x.shape[1], 3), np.nan, dtype=torch.float64)
-        np.testing.assert_allclose(x.multiply_transposed(g, out), array.T @ g.numpy(), atol=1e-12)
-    finally:
-        features._BLOCK = before
-    np.testing.assert_allclose(x.square_norms, (array**2).sum(1), atol=1e-12)
-    np.testing.assert_array_equal(x.to_dense(), array)
-
-
 @pytest.mark.parametrize("directed", [False, True])
 def test_gradients_of_the_three_products(directed):
-    graph = random_graph(1, n=6, f=4, directed=directed)
-    x, pattern = parts_of(graph)
+    x, pattern = parts_of(random_graph(1, n=6, f=4, directed=directed))
     rng = np.random.default_rng(0)
 
     def leaf(*shape):
@@ -91,23 +58,3 @@ def test_dots_along_edges_add_to_what_is_there():
     expected = (a @ b.T)[pattern.centers, pattern.neighbors]
     torch.testing.assert_close(dot_on(pattern, a, b), expected)
     torch.testing.assert_close(dot_on(pattern, a, b, onto=expected), 2 * expected)
-
-
-def test_x_is_made_dense_on_request():
-    x = sp.random_array((50, 40), density=0.3, format="csr", rng=0)
-    assert FeatureMatrix(x, **DOUBLE).is_sparse
-    dense = FeatureMatrix(x, dense=True, **DOUBLE)
-    assert not dense.is_sparse
-    np.testing.assert_array_equal(dense.to_dense(), x.toarray())
-
-
-def test_blocks_do_not_change_a_product():
-    rng = np.random.default_rng(0)
-    a, m = (torch.from_numpy(rng.normal(size=shape)) for shape in ((23, 5), (5, 4)))
-    for rows in (1, 4, 23, 64):
-        torch.testing.assert_close(product_by_blocks(a, m, rows), a @ m)
-
-
-def test_what_overflows_in_single_precision_is_refused():
-    with pytest.raises(InputError, match="and overflow; scale them, or use dtype='float64'"):
-        FeatureMatrix(np.array([[1e39]]), device=CPU, dtype=torch.float32)

@@ -8,8 +8,7 @@ from graphs import random_graph
 
 from graphgate.errors import InputError
 from graphgate.estimators.gate import GATE
-from graphgate.io.attention import attention_table, write_attention
-from graphgate.io.reconstruction import write_reconstruction
+from graphgate.io.model_outputs import attention_table, write_attention, write_reconstruction
 
 
 def trained(directed=False, **settings):

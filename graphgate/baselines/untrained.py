@@ -1,12 +1,4 @@
-"""Label propagation: Zhu & Ghahramani (2002), "Learning from Labeled and Unlabeled Data with Label
-Propagation".
-
-The edges of the graph replace the paper's complete graph of distances, with their weights if they
-have any, in both directions. A node that no label reaches gets the most frequent class of the
-training nodes; the paper has no such nodes. Labels of validation nodes are not used.
-"""
-
-from __future__ import annotations
+"""The methods without trained parameters: the features themselves, and labels that propagate."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,14 +6,43 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.baselines.classifier import GraphClassifier, labelled_rows
+from graphgate.baselines.contract import GraphClassifier, InductiveEmbedder, labelled_rows
+from graphgate.baselines.inputs import dense_features
 from graphgate.graph.graph import Graph
 from graphgate.training.sampling import symmetrized
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class RawFeatures(InductiveEmbedder):
+    """The features of a node as its vector, (N, F): what every embedding has to beat.
+
+    The paper takes its numbers from Veličković et al. (2019, "Deep Graph Infomax"), who scale the
+    features of a node to sum to 1.
+
+    Parameters
+    ----------
+    normalize : divide the features of a node by their sum.
+    random_state : not used; nothing here is random.
+    """
+
+    normalize: bool = True
+    random_state: int = 0
+
+    def _learn(self, graph: Graph) -> np.ndarray:
+        return self._embed(graph)
+
+    def _embed(self, graph: Graph) -> np.ndarray:
+        return dense_features(graph, normalize=self.normalize).numpy()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class LabelPropagation(GraphClassifier):
     """Labels flow along edges from the training nodes, which keep theirs, until nothing changes.
+
+    Zhu & Ghahramani (2002), "Learning from Labeled and Unlabeled Data with Label Propagation". The
+    edges of the graph replace the paper's complete graph of distances, with their weights if they
+    have any, in both directions. A node that no label reaches gets the most frequent class of the
+    training nodes; the paper has no such nodes. Labels of validation nodes are not used.
 
     Parameters
     ----------
@@ -45,7 +66,10 @@ class LabelPropagation(GraphClassifier):
         known = labelled_rows(graph, "train")
         given = np.eye(len(graph.classes))[graph.labels[known]]
         self.most_frequent_ = int(given.sum(axis=0).argmax())
-        transitions = _transitions(graph)
+        weights = symmetrized(graph).astype(np.float64)
+        totals = weights.sum(axis=0)
+        # (N, N), T_ij = w_ij / Σ_k w_kj: the probability of a jump from j to i.
+        transitions = sp.csr_array(weights @ sp.diags_array(1 / np.where(totals > 0, totals, 1)))
         fractions = np.zeros((graph.n_nodes, given.shape[1]))
         fractions[known] = given
         for _ in range(self.iterations):
@@ -60,10 +84,3 @@ class LabelPropagation(GraphClassifier):
     def _predict(self, graph: Graph) -> np.ndarray:
         reached = self.fractions_.any(axis=1)
         return np.where(reached, self.fractions_.argmax(axis=1), self.most_frequent_)
-
-
-def _transitions(graph: Graph) -> sp.csr_array:
-    """T_ij = w_ij / Σ_k w_kj, (N, N): the probability of a jump from j to i."""
-    weights = symmetrized(graph).astype(np.float64)
-    sums = weights.sum(axis=0)
-    return sp.csr_array(weights @ sp.diags_array(1 / np.where(sums > 0, sums, 1)))

@@ -1,0 +1,222 @@
+"""The arrays of a graph, read-only, and the graphs that can be made from them.
+
+What is made from a valid graph is valid, so nothing is validated here.
+"""
+
+import hashlib
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.ordering import locality_order
+from graphgate.graph.validation import Positions, arrays_of, node_rows
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class GraphArrays:
+    """What a `Graph` consists of; its fields are described there."""
+
+    x: Any  # Features, or None
+    attributes: Attributes | None
+    adjacency: sp.csr_array
+    ids: np.ndarray
+    labels: np.ndarray | None
+    classes: tuple[Any, ...]
+    splits: Mapping[str, np.ndarray]
+    feature_names: tuple[str, ...] | None
+    directed: bool
+    weighted: bool
+
+    def _set(self, **values: Any) -> None:
+        """The only place where fields are written; their arrays become read-only."""
+        for array in (array for value in values.values() for array in arrays_of(value)):
+            array.flags.writeable = False
+        values["splits"] = MappingProxyType(dict(values["splits"]))
+        self.__dict__.update(values)
+
+    def _fields(self) -> dict[str, Any]:
+        """What the graph consists of, without cached properties."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._fields() | {"splits": dict(self.splits)}  # a proxy cannot be pickled
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.adjacency.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """F, or 0 where the graph has no features."""
+        return 0 if self.x is None else int(self.x.shape[1])
+
+    @property
+    def n_edges(self) -> int:
+        """Edges without self-loops; an undirected pair counts once."""
+        return int(self.adjacency.nnz if self.directed else self.adjacency.nnz // 2)
+
+    def rows(self, nodes: Any) -> np.ndarray:
+        """Row numbers of nodes given by id, or by a boolean mask over all nodes."""
+        return node_rows(nodes, self._positions)
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self.ids)
+
+    @cached_property
+    def attended(self) -> sp.csr_array:
+        """(N, N) CSR, sorted: row i lists the nodes that i attends over, without itself."""
+        if not self.directed:
+            return self.adjacency
+        attended = self.adjacency.T.tocsr()
+        attended.sort_indices()
+        return attended
+
+    def subgraph(self, nodes: Any) -> Self:
+        """The graph of these nodes (ids in the order wanted, or a mask) and their edges."""
+        rows = self.rows(nodes)
+        if len(np.unique(rows)) != len(rows):
+            raise InputError("a node of the sub-graph is given more than once; give each once")
+        return self._take(rows)
+
+    def without(self, nodes: Any) -> Self:
+        """The graph as if these nodes (ids, or a mask) had never been seen."""
+        keep = np.ones(self.n_nodes, dtype=bool)
+        keep[self.rows(nodes)] = False
+        return self._take(np.flatnonzero(keep))
+
+    def without_edges(self, pairs: Any) -> Self:
+        """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
+        u, v = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
+        n = self.n_nodes
+        entries = self.adjacency.tocoo()
+        gone = np.concatenate([u * n + v, v * n + u])
+        keep = ~np.isin(entries.row.astype(np.int64) * n + entries.col, gone)
+        adjacency = sp.csr_array(
+            (entries.data[keep], (entries.row[keep], entries.col[keep])), shape=(n, n)
+        )
+        adjacency.sort_indices()
+        return self._with(adjacency=adjacency)
+
+    def neighborhood(self, nodes: Any, hops: int) -> Self:
+        """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
+        if not isinstance(hops, numbers.Integral) or hops < 0:
+            raise InputError(f"hops must be an integer ≥ 0, got {hops!r}")
+        reached = np.unique(self.rows(nodes))
+        for _ in range(hops):
+            reached = np.union1d(reached, self.attended[reached].indices)
+        return self._take(reached)
+
+    def reverse(self) -> Self:
+        """The same graph with every directed edge reversed."""
+        return self._with(adjacency=self.attended)
+
+    def to_directed(self) -> Self:
+        """The same graph as a directed one: every undirected edge becomes one in each direction."""
+        return self._with(directed=True)
+
+    def to_undirected(self) -> Self:
+        """The same graph without directions; of two different weights the larger is kept."""
+        adjacency = self.adjacency.maximum(self.adjacency.T.tocsr())
+        adjacency.sort_indices()
+        return self._with(adjacency=adjacency, directed=False)
+
+    def to_weighted(self) -> Self:
+        """The same graph as a weighted one; edges without weights have weight 1."""
+        return self._with(weighted=True)
+
+    def to_unweighted(self) -> Self:
+        """The same graph without the weights of its edges."""
+        adjacency = self.adjacency.copy()
+        adjacency.data = np.ones(adjacency.nnz, dtype=np.float32)
+        return self._with(adjacency=adjacency, weighted=False)
+
+    def by_locality(self) -> Self:
+        """The same graph, its nodes reordered so that neighbors are near each other in memory.
+
+        Products with its adjacency then find more of what they need in the cache.
+        """
+        return self._take(locality_order(self.adjacency))
+
+    def reveal(self, *splits: str) -> Self:
+        """The same graph with only these splits and the labels of their nodes."""
+        shown = np.zeros(self.n_nodes, dtype=bool)
+        for name in splits:
+            shown |= self.splits[name]
+        return self._with(
+            labels=np.where(shown, self.labels, -1) if splits and self.labels is not None else None,
+            splits={name: self.splits[name] for name in splits},
+        )
+
+    def label_values(self) -> list[Any] | None:
+        """The labels as they were given, None where a node has none; None without labels."""
+        if self.labels is None:
+            return None
+        return [None if code < 0 else self.classes[code] for code in self.labels.tolist()]
+
+    def fingerprint(self) -> str:
+        """SHA-256 over features or attributes, edges and ids.
+
+        Equal graphs have equal fingerprints. Ids count by their `repr`, which must not contain an
+        address if the fingerprint is to be kept.
+        """
+        shape = None if self.x is None else self.x.shape
+        digest = hashlib.sha256(repr((shape, self.directed, self.weighted)).encode())
+        if (table := self.attributes) is not None:
+            columns = [(name, table[name].kind, table[name].tolist()) for name in table]
+            digest.update(repr(columns).encode())
+        for array in (*arrays_of(self.x), *arrays_of(self.adjacency)):
+            wide = array.astype(np.int64) if array.dtype.kind == "i" else array
+            digest.update(str(wide.dtype).encode())
+            digest.update(np.ascontiguousarray(wide).data)
+        digest.update(repr(self.ids.tolist()).encode())
+        return digest.hexdigest()
+
+    def _take(self, rows: np.ndarray) -> Self:
+        if len(rows) == 0:
+            raise InputError("the sub-graph would have no nodes; keep at least one")
+        adjacency = self.adjacency[rows][:, rows]
+        adjacency.sort_indices()
+        return self._with(
+            x=None if self.x is None else self.x[rows],
+            attributes=None if self.attributes is None else self.attributes.take(rows),
+            adjacency=adjacency,
+            ids=self.ids[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            splits={name: mask[rows] for name, mask in self.splits.items()},
+        )
+
+    def _with(self, **changes: Any) -> Self:
+        graph = type(self).__new__(type(self))
+        graph._set(**(self._fields() | changes))
+        return graph
+
+    def __repr__(self) -> str:
+        kind = ("weighted " * self.weighted) + ("directed" if self.directed else "undirected")
+        parts = [_count(self.n_nodes, "node"), _count(self.n_edges, f"{kind} edge")]
+        if self.attributes is not None:
+            parts.append(_count(len(self.attributes.names), "attribute"))
+        elif self.x is None:
+            parts.append("no features")
+        else:
+            form = "sparse" if sp.issparse(self.x) else "dense"
+            parts.append(_count(self.n_features, f"{form} feature"))
+        if self.labels is not None:
+            parts.append(_count(len(self.classes), "class", "classes"))
+        parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
+        return f"Graph({', '.join(parts)})"
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

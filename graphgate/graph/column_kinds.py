@@ -1,0 +1,114 @@
+"""One column of node attributes, of one of four kinds.
+
+"number": quantities, NaN where missing. "boolean": true, false or missing. "category": one of a few
+values, or missing. "words": the count of each word of a vocabulary; a node without words has an
+empty row.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphgate.errors import InputError
+from graphgate.graph.validation import arrays_of, sorted_values
+
+Kind: TypeAlias = Literal["number", "boolean", "category", "words"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """N values of one kind, made by the functions below and by `Attributes.from_columns`.
+
+    values : number: (N,) float32 or float64, NaN where missing. boolean: (N,) float32 of 0 and 1,
+        NaN where missing. category: (N,) int32, positions in `vocabulary`, -1 where missing.
+        words: (N, V) CSR array of float32, the count of each word of `vocabulary`.
+    vocabulary : the distinct categories or words, sorted; empty for the other kinds.
+    """
+
+    kind: Kind
+    values: Any
+    vocabulary: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in arrays_of(self.values):
+            array.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Column, (self.kind, self.values, self.vocabulary)  # read-only again
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def missing(self) -> np.ndarray:
+        """(N,) boolean mask; rows of words are never missing, but may be empty."""
+        if self.kind == "words":
+            return np.zeros(len(self), dtype=bool)
+        return self.values < 0 if self.kind == "category" else np.isnan(self.values)
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=self.values[rows])
+
+    def padded(self, more: int) -> Self:
+        """The column with this many missing values appended."""
+        if self.kind == "words":
+            empty = sp.csr_array((more, self.values.shape[1]), dtype=np.float32)
+            return replace(self, values=sp.vstack([self.values, empty], format="csr"))
+        gone = -1 if self.kind == "category" else np.nan
+        return replace(self, values=np.pad(self.values, (0, more), constant_values=gone))
+
+    def tolist(self) -> list[Any]:
+        """Plain Python values, None where missing; words as mappings of word to count."""
+        if self.kind == "words":
+            matrix = self.values
+            bounds = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
+            words = [self.vocabulary[at] for at in matrix.indices.tolist()]
+            counts = matrix.data.tolist()
+            return [dict(zip(words[a:b], counts[a:b], strict=True)) for a, b in bounds]
+        if self.kind == "category":
+            return [None if code < 0 else self.vocabulary[code] for code in self.values.tolist()]
+        form = bool if self.kind == "boolean" else float
+        return [None if value != value else form(value) for value in self.values.tolist()]
+
+
+def number_column(name: str, values: np.ndarray) -> Column:
+    """From an array of numbers, NaN where missing; floats are kept, not copied."""
+    exact = np.can_cast(values.dtype, np.float32)  # not integers of more than 16 bits
+    array = values.astype(np.float32 if exact else np.float64, copy=False)
+    if np.isinf(array).any():
+        row = int(np.argmax(np.isinf(array)))
+        raise InputError(
+            f"the column {name!r} is {array[row]} in row {row}; fill or drop infinite values"
+        )
+    return Column("number", array)
+
+
+def boolean_column(values: np.ndarray) -> Column:
+    """From an array of 0, 1 and NaN, or of booleans."""
+    return Column("boolean", values.astype(np.float32))
+
+
+def category_column(codes: np.ndarray, values: Sequence[Hashable]) -> Column:
+    """From positions in the list of distinct values, -1 where missing."""
+    order = sorted_values(values)
+    rank = np.full(len(values) + 1, -1, dtype=np.int32)  # the last is that of code -1
+    rank[order] = np.arange(len(values))
+    return Column("category", rank[codes], tuple(values[at] for at in order))
+
+
+def words_column(
+    indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray | None, words: Sequence[str]
+) -> Column:
+    """From CSR parts over a list of distinct words; a word may occur repeatedly in a row."""
+    order = sorted_values(words)
+    rank = np.empty(len(words), dtype=np.int32)
+    rank[order] = np.arange(len(words))
+    data = np.ones(len(codes), dtype=np.float32) if counts is None else counts.astype(np.float32)
+    matrix = sp.csr_array((data, rank[codes], indptr), shape=(len(indptr) - 1, len(words)))
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return Column("words", matrix, tuple(words[at] for at in order))
