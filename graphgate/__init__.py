@@ -10,7 +10,8 @@ within its sub-package, whose docstring lists the modules in order:
     preprocessing  attributes or edges -> features
     nn             the operators and equations of the paper
     training       the plan of a run, its objective and the loop
-    estimators     GATE, what users hold
+    linear         the linear auto-encoder, solved
+    estimators     LinearGATE and GATE, what users hold
     tasks          uses of an embedding: neighbors, clusters, classes, links
     scverse        AnnData in and out
     baselines      the methods the paper compares with
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
         InputWarning,
         MemoryLimitError,
         TrainingWarning,
+        UnknownNodesWarning,
     )
     from graphgate.estimators.embedded_graph import Attention
     from graphgate.estimators.estimate import Estimate, estimate
     from graphgate.estimators.gate import GATE
+    from graphgate.estimators.linear_gate import LinearGATE
+    from graphgate.estimators.loading import load_model
     from graphgate.estimators.runs import read_run, rerun, write_run
     from graphgate.experiments.evaluation import evaluate
     from graphgate.experiments.reproduce import reproduce
@@ -71,9 +75,11 @@ _HOMES = {
     "History": "training.history",
     "InputError": "errors",
     "InputWarning": "errors",
+    "LinearGATE": "estimators.linear_gate",
     "MemoryLimitError": "errors",
     "ReadingOptions": "io.reading_options",
     "TrainingWarning": "errors",
+    "UnknownNodesWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
     "cluster_anndata": "scverse.annotate",
@@ -87,6 +93,7 @@ _HOMES = {
     "from_pyg": "io.pyg",
     "from_tables": "io.graph_tables",
     "load_dataset": "datasets.citation",
+    "load_model": "estimators.loading",
     "plot_embedding": "visualization.maps",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_files",
@@ -118,9 +125,11 @@ __all__ = [
     "History",
     "InputError",
     "InputWarning",
+    "LinearGATE",
     "MemoryLimitError",
     "ReadingOptions",
     "TrainingWarning",
+    "UnknownNodesWarning",
     "classify",
     "cluster",
     "cluster_anndata",
@@ -134,6 +143,7 @@ __all__ = [
     "from_pyg",
     "from_tables",
     "load_dataset",
+    "load_model",
     "plot_embedding",
     "read_embedding",
     "read_graph",

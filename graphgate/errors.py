@@ -44,6 +44,10 @@ class InputWarning(UserWarning):
     """Part of the input was ignored or replaced; the message says what and how much."""
 
 
+class UnknownNodesWarning(InputWarning):
+    """Vectors of new nodes lack what only a node known to the estimator could have given them."""
+
+
 class TrainingWarning(UserWarning):
     """Training ended early, or far from convergence; the result may be poor."""
 

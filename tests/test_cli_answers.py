@@ -13,9 +13,10 @@ import pytest
 from graphgate.estimators import estimate as estimates
 from graphgate.estimators import estimate as verdict
 from graphgate.estimators.gate import GATE
+from graphgate.graph.link_split import split_links
 from graphgate.io.embeddings import write_embedding
 from graphgate.io.graph_files import read_graph
-from graphgate.tasks.links import link_quality, split_links
+from graphgate.tasks.links import link_quality
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(30) % 3

@@ -17,7 +17,10 @@ from graphgate.estimators.base import GraphEmbedder
 from graphgate.experiments.methods import METHODS, find_method
 from graphgate.experiments.protocol import hide
 
-pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning"),
+    pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning"),
+]
 
 # Name -> an estimator with little work to do and a fixed random_state.
 EMBEDDERS: dict[str, GraphEmbedder] = {

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from graphgate import GATE, Graph, InputError, evaluate_links
-from graphgate.tasks.links import link_quality, split_links
+from graphgate.graph.link_split import split_links
+from graphgate.tasks.links import link_quality
 
 
 def keys(pairs: np.ndarray) -> set[tuple[int, int]]:

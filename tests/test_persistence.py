@@ -21,7 +21,7 @@ from test_attributes import VALUES
 
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError
 from graphgate.estimators.base import GraphKind
-from graphgate.estimators.persistence import PARAMS, SavedModel, load_model, save_model
+from graphgate.estimators.persistence import PARAMS, FittedState, SavedGATE, load_gate, save_gate
 from graphgate.io import files
 from graphgate.nn.autoencoder import Architecture, GATEModel
 
@@ -252,13 +252,15 @@ def rewrite(path, tensors=None, drop=(), **fields):
 @pytest.fixture
 def good(path):
     """The file of a good model."""
-    save_model(path, SavedModel(a_model(), PARAMETERS, tuple("abcd"), FEATURES, None, {}))
+    save_gate(
+        path, SavedGATE(a_model(), PARAMETERS, FittedState(4, tuple("abcd"), FEATURES, None, {}))
+    )
     return path
 
 
 def test_the_unchanged_model_is_read(good):
-    saved = load_model(good)
-    assert saved.feature_names.tolist() == ["a", "b", "c", "d"]
+    saved = load_gate(good)
+    assert saved.state.feature_names.tolist() == ["a", "b", "c", "d"]
     assert saved.params == PARAMETERS
     assert saved.model.architecture == Architecture(4, (3, 2))
 
@@ -346,7 +348,9 @@ def test_another_number_of_features(good, f):
 
 def test_a_layer_of_size_true(path):
     model = a_model(dims=(1,))
-    save_model(path, SavedModel(model, PARAMETERS | {"dims": 1}, None, FEATURES, None, {}))
+    save_gate(
+        path, SavedGATE(model, PARAMETERS | {"dims": 1}, FittedState(4, None, FEATURES, None, {}))
+    )
     refusal(rewrite(path, params=header_of(path)["params"] | {"dims": [True]}))
 
 
@@ -454,7 +458,7 @@ def test_truncated_at_many_lengths(path):
 def test_altered_bytes_are_refused_or_harmless(tmp_path_factory, data):
     """Any byte may be another: then it is an InputError, or still a model (of other numbers)."""
     path = tmp_path_factory.mktemp("altered", numbered=True) / "model.safetensors"
-    save_model(path, SavedModel(a_model(), PARAMETERS, None, FEATURES, None, {}))
+    save_gate(path, SavedGATE(a_model(), PARAMETERS, FittedState(4, None, FEATURES, None, {})))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

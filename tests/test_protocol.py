@@ -28,9 +28,10 @@ from graphgate.experiments.protocol import (
     run_links,
 )
 from graphgate.graph.graph import Graph
+from graphgate.graph.link_split import split_links
 from graphgate.tasks.classification import make_probe, probe_predictions
 from graphgate.tasks.clustering import agreement, cluster_vectors
-from graphgate.tasks.links import link_quality, split_links
+from graphgate.tasks.links import link_quality
 from graphgate.training.history import History
 
 

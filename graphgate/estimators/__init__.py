@@ -1,6 +1,7 @@
-"""What users hold: GATE, its parameters, its files.
+"""What users hold: LinearGATE and GATE, their parameters, their files.
 
 The modules in import order:
 
-    hyperparameters, base, persistence, embedded_graph, gate, estimate, runs
+    hyperparameters, base, persistence, linear_persistence, linear_gate, embedded_graph,
+    gate, loading, estimate, runs
 """

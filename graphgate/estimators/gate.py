@@ -14,7 +14,13 @@ from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import EmbeddedGraph
-from graphgate.estimators.persistence import PARAMS, SavedModel, load_model, save_model
+from graphgate.estimators.persistence import (
+    PARAMS,
+    FittedState,
+    SavedGATE,
+    load_gate,
+    save_gate,
+)
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
 from graphgate.nn.autoencoder import Architecture, GATEModel
@@ -234,9 +240,7 @@ class GATE(GraphEmbedder):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        parts = (self.model_, self._params, names, self.fitted_on_, self.encoder_, self.notes_)
-        save_model(path, SavedModel(*parts))
+        save_gate(path, SavedGATE(self.model_, self._params, FittedState.of(self)))
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
@@ -246,15 +250,12 @@ class GATE(GraphEmbedder):
         included; `device` is yours. A loaded model has no `embedding_`, `attention_` or
         `history_`: it holds no graph.
         """
-        saved = load_model(path)
+        saved = load_gate(path)
         gate = cls(**saved.params, device=device)
         gate.model_ = saved.model.to(arguments.device(device))
         gate._encoder, gate._params = _encoder(gate.model_), saved.params
-        gate.notes_, gate.seed_ = saved.notes, saved.params["random_state"]
-        gate.fitted_on_, gate.encoder_ = saved.fitted_on, saved.encoder
-        gate.n_features_in_ = saved.model.architecture.n_features
-        if saved.feature_names is not None:
-            gate.feature_names_in_ = saved.feature_names
+        gate.seed_ = saved.params["random_state"]
+        saved.state.restore(gate)
         return gate
 
     @property

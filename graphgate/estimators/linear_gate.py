@@ -8,15 +8,22 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import InputError, InputWarning
+from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
+from graphgate.estimators.linear_persistence import (
+    PARAMS,
+    SavedLinearGATE,
+    load_linear_gate,
+    save_linear_gate,
+)
+from graphgate.estimators.persistence import FittedState
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_model import LinearModel, NodeStates
 from graphgate.linear.link_proposals import propose_links
-from graphgate.linear.report import LinearReport, report_on
+from graphgate.linear.report import report_on
 
 
 class LinearGATE(GraphEmbedder):
@@ -172,18 +179,46 @@ class LinearGATE(GraphEmbedder):
         return self._graph
 
     def _states(self, graph: Graph) -> NodeStates:
-        states = self.model_.states(graph)
-        if states.factors is not None:
-            placeless = (states.factors == 0).all(dim=1).numpy() & (np.diff(graph.attended.indptr) > 0)
-            if placeless.any():
-                warnings.warn(
-                    f"{placeless.sum():,} of {graph.n_nodes:,} nodes have no neighbor that the "
-                    "model knows, so their vectors do not contain their place in the graph; "
-                    "use structure=False to embed other graphs",
-                    InputWarning,
-                    stacklevel=3,
-                )
-        return states
+        structure = self.model_.structure
+        placeless = 0 if structure is None else structure.n_without_place(graph)
+        if placeless:
+            warnings.warn(
+                f"{placeless:,} of {graph.n_nodes:,} nodes have no neighbor that the model knows, "
+                "so their vectors do not contain their place in the graph; use structure=False to "
+                "embed other graphs",
+                UnknownNodesWarning,
+                stacklevel=3,
+            )
+        return self.model_.states(graph)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file (safetensors with a JSON header).
+
+        With `structure`, the file contains the ids of the nodes given to `fit`.
+        """
+        check_is_fitted(self)
+        params = {name: getattr(self, name) for name in PARAMS} | {"random_state": self.seed_}
+        params |= {"n_components": int(self.n_components), "dtype": self._dtype_name}
+        saved = SavedLinearGATE(self.model_, self.decoder_, params, FittedState.of(self))
+        save_linear_gate(path, saved)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The model in a file, ready for `transform`; its results are bit-identical.
+
+        A loaded model has no `embedding_`: it holds no graph.
+        """
+        saved = load_linear_gate(path)
+        gate = cls(**saved.params)
+        gate.model_, gate.decoder_ = saved.model, saved.decoder
+        gate.report_ = report_on(saved.model, saved.decoder)
+        gate.seed_, gate._graph = saved.params["random_state"], None
+        saved.state.restore(gate)
+        return gate
+
+    @property
+    def _dtype_name(self) -> str:
+        return str(self.dtype).removeprefix("torch.")
 
     @property
     def _n_features_out(self) -> int:
@@ -192,5 +227,5 @@ class LinearGATE(GraphEmbedder):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = [str(self.dtype)]
+        tags.transformer_tags.preserves_dtype = [self._dtype_name]
         return tags

@@ -1,8 +1,9 @@
-"""Model files: the weights of a `GATEModel` and what is needed to use them again."""
+"""Model files: what was learned, and what is needed to use it again."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
 from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
-_HEADER: Schema = {
+# What the header of every model file has.
+HEADER: Schema = {
     "params": dict,
     "n_features": int,
     "feature_names": (list, type(None)),
@@ -52,65 +54,105 @@ PARAMS: Schema = {
 
 
 @dataclass(frozen=True)
-class SavedModel:
-    """A network and what is needed to use it again.
+class FittedState:
+    """What every fitted estimator knows of the graph that it was fitted on.
 
-    params : `PARAMS`, the parameters of GATE with the random seed that was used.
-    feature_names : (F,) of the graph it was fitted on, if that had them.
-    fitted_on : the kind of that graph.
-    encoder : of that graph's attributes, if it had any.
-    notes : anything else to save with it, as plain JSON.
+    n_features : F, after encoding.
+    feature_names : (F,) if the features had names.
+    fitted_on : the kind of graph.
+    encoder : of the graph's attributes, if it had any.
+    notes : anything else to save with the model, as plain JSON.
     """
 
-    model: GATEModel
-    params: dict[str, Any]
+    n_features: int
     feature_names: np.ndarray | None
     fitted_on: GraphKind
     encoder: AttributeEncoder | None
     notes: dict[str, Any]
 
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls(
+            estimator.n_features_in_,
+            names,
+            estimator.fitted_on_,
+            estimator.encoder_,
+            estimator.notes_,
+        )
 
-def save_model(path: Path | str, saved: SavedModel) -> None:
-    names = saved.feature_names
-    header = {
-        "params": to_json(saved.params),
-        "n_features": saved.model.architecture.n_features,
-        "feature_names": None if names is None else list(map(str, names)),
-        "encoder": None if saved.encoder is None else saved.encoder.to_dict(),
-        "fitted_on": asdict(saved.fitted_on),
-        "notes": saved.notes,
-        "versions": versions(),
-    }
+    def restore(self, estimator: Any) -> None:
+        estimator.n_features_in_, estimator.fitted_on_ = self.n_features, self.fitted_on
+        estimator.encoder_, estimator.notes_ = self.encoder, self.notes
+        if self.feature_names is not None:
+            estimator.feature_names_in_ = self.feature_names
+
+    def to_header(self) -> dict[str, Any]:
+        names = self.feature_names
+        return {
+            "n_features": self.n_features,
+            "feature_names": None if names is None else list(map(str, names)),
+            "encoder": None if self.encoder is None else self.encoder.to_dict(),
+            "fitted_on": asdict(self.fitted_on),
+            "notes": self.notes,
+            "versions": versions(),
+        }
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any], what: str) -> Self:
+        """Read what `to_header` wrote; `what` begins the message if it did not."""
+        check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
+        f, names = header["n_features"], header["feature_names"]
+        if f < 1 or (names is not None and [type(name) for name in names] != [str] * f):
+            raise InputError(f"{what}: its feature names do not match its {f} features")
+        body = header["encoder"]
+        encoder = None if body is None else AttributeEncoder.from_dict(body, what)
+        if encoder is not None and encoder.get_feature_names_out().tolist() != names:
+            raise InputError(f"{what}: its feature names do not match its encoder")
+        kind = GraphKind(**header["fitted_on"])
+        content = kind.content
+        if content not in get_args(Content) or (encoder is None) != (content == "features"):
+            raise InputError(f"{what}: its encoder does not match the content {content!r}")
+        array = None if names is None else np.array(names, dtype=object)
+        return cls(f, array, kind, encoder, header["notes"])
+
+
+@dataclass(frozen=True)
+class SavedGATE:
+    """A network and what is needed to use it again.
+
+    params : `PARAMS`, the parameters of GATE with the random seed that was used.
+    """
+
+    model: GATEModel
+    params: dict[str, Any]
+    state: FittedState
+
+
+def save_gate(path: Path | str, saved: SavedGATE) -> None:
+    header = {"params": to_json(saved.params), **saved.state.to_header()}
     write_tensors(path, "model", header, saved.model.state_dict())
 
 
-def load_model(path: Path | str) -> SavedModel:
+def load_gate(path: Path | str) -> SavedGATE:
     """Read a model; anything that is not exactly one is an `InputError`."""
-    header, tensors = read_tensors(path, "model", _HEADER)
+    header, tensors = read_tensors(path, "model", HEADER)
     what = f"{path} is not a graphgate model file"
     check_fields(header["params"], PARAMS, what, "params")
-    check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
-    params, f, names = from_json(header["params"]), header["n_features"], header["feature_names"]
+    params = from_json(header["params"])
     if params["dtype"] not in DTYPES:
         raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
+    state = FittedState.from_header(header, what)
     try:
-        architecture = Architecture(f, **{name: params[name] for name in _ARCHITECTURE})
+        architecture = Architecture(
+            state.n_features, **{name: params[name] for name in _ARCHITECTURE}
+        )
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    if f < 1 or (names is not None and [type(name) for name in names] != [str] * f):
-        raise InputError(f"{what}: its feature names do not fit its {f} features")
-    body = header["encoder"]
-    encoder = None if body is None else AttributeEncoder.from_dict(body, what)
-    if encoder is not None and encoder.get_feature_names_out().tolist() != names:
-        raise InputError(f"{what}: its feature names are not those of its encoder")
-    kind = GraphKind(**header["fitted_on"])
-    if kind.content not in get_args(Content) or (encoder is None) != (kind.content == "features"):
-        raise InputError(f"{what}: its encoder does not fit the content {kind.content!r}")
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
     dtype = DTYPES[params["dtype"]]
     check_tensors(tensors, {name: (shape, dtype) for name, shape in shapes.items()}, what)
     model = GATEModel(architecture, dtype=dtype)
     model.load_state_dict(tensors)
-    names = None if names is None else np.array(names, dtype=object)
-    return SavedModel(model, params, names, kind, encoder, header["notes"])
+    return SavedGATE(model, params, state)

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
-from graphgate.errors import InputError, TrainingWarning
+from graphgate.errors import InputError, TrainingWarning, UnknownNodesWarning
 from graphgate.experiments.experiment import SETTINGS
 from graphgate.experiments.measure import Cost, measured
 from graphgate.graph.graph import Graph
+from graphgate.graph.link_split import split_links
 from graphgate.tasks.classification import make_probe, probe_predictions
 from graphgate.tasks.clustering import agreement, cluster_vectors
-from graphgate.tasks.links import score_split, split_links
+from graphgate.tasks.links import score_split
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,9 @@ def _trained(
 ) -> tuple[np.ndarray, Cost]:
     """What a method gives for all nodes, and the cost of it."""
     with measured() as cost, warnings.catch_warnings():
-        # The experiment decides on the number of epochs, so advice to run more is of no use.
+        # The experiment decides on the number of epochs and on the nodes that are hidden.
         warnings.simplefilter("ignore", TrainingWarning)
+        warnings.simplefilter("ignore", UnknownNodesWarning)
         output = apply(method, graph, setting, unseen)
     if getattr(getattr(method, "history_", None), "stopped", None) == "interrupted":
         raise KeyboardInterrupt  # an interrupted training is no result

@@ -24,7 +24,7 @@ VERSION = 1
 def write_tensors(
     path: Path | str, kind: str, header: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Write tensors under a header; `kind` is "model" or "checkpoint"."""
+    """Write tensors under a header; `kind` says what they are."""
     text = json.dumps({"kind": kind, "version": VERSION, **header}, allow_nan=False)
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_bytes(path, save(plain, metadata={_HEADER: text}))
@@ -53,6 +53,17 @@ def read_tensors(
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise InputError(f"{what}: its tensor {name!r} contains values that are not finite")
     return header, tensors
+
+
+def file_kind(path: Path | str) -> str | None:
+    """What `write_tensors` was told that a file is; None if it did not write it."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {}).get(_HEADER, "null"))
+    except (SafetensorError, OSError, ValueError, RecursionError):
+        return None
+    kind = header.get("kind") if isinstance(header, dict) else None
+    return kind if isinstance(kind, str) else None
 
 
 def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:

@@ -77,7 +77,9 @@ class Coordinates:
         features = found.numpy() * back.astype(found.numpy().dtype)
         if not self.unit_rows:
             return features
-        lengths = _row_lengths(x * self.weights if isinstance(x, np.ndarray) else x @ sp.diags_array(self.weights))
+        lengths = _row_lengths(
+            x * self.weights if isinstance(x, np.ndarray) else x @ sp.diags_array(self.weights)
+        )
         return features * lengths[:, None].astype(features.dtype)
 
 

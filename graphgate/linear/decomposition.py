@@ -4,7 +4,7 @@ Halko, Martinsson & Tropp (2011), as in scikit-learn's `randomized_svd`, on any 
 multiplied from both sides, with torch's products on all threads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ _PASSES = 2  # power iterations
 def right_singular_vectors(
     times: Product,
     times_transposed: Product,
-    shape: tuple[int, int],
+    shape: Sequence[int],
     rank: int,
     generator: torch.Generator,
     dtype: torch.dtype,

@@ -121,8 +121,8 @@ class PairSimilarity:
         k = len(reconstruction.weights)
         one_step = states.propagation.step(states.own[:, :k].contiguous())
         found = (states.own, one_step, states.shallow, states.deep)
-        units = [states.unit_rows(vectors[:, :k]) for vectors in found]
-        units.append(states.unit_rows(states.context[:, :k] @ reconstruction.weights))
+        units = [states.unit_vectors(vectors[:, :k]) for vectors in found]
+        units.append(states.unit_vectors(states.context[:, :k] @ reconstruction.weights))
         factors = states.factors
         self.blocks: list[Tensor | None] = [*units, None, None]
         if factors is not None:
@@ -145,7 +145,7 @@ class PairSimilarity:
 
 
 def _logistic(terms: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, float]:
-    """Weights and bias of a logistic regression on standardized terms, for the terms as they are."""
+    """Weights and bias of a logistic regression; terms are standardized to fit it."""
     mean, scale = terms.mean(axis=0), terms.std(axis=0)
     scale[scale < 1e-9] = np.inf  # a constant term has no weight
     found = LogisticRegression(max_iter=1000).fit((terms - mean) / scale, truth)

@@ -51,20 +51,21 @@ class NodeStates:
     def deep(self) -> Tensor:
         return self.propagation.average(self.own, DEEP_STEPS, DEEP_OWN)
 
-    def unit_rows(self, vectors: Tensor) -> Tensor:
-        """Rows of length 1; rows that are due to rounding become zero."""
+    def unit_vectors(self, vectors: Tensor) -> Tensor:
+        """Rows of length 1, for coordinates of any depth."""
         return unit_rows(vectors, self.shortest)
 
     def unit_factors(self, factors: Tensor) -> Tensor:
+        """Rows of length 1, for structure factors."""
         return unit_rows(factors, _SHORTEST_FACTORS)
 
     def blocks(self, reconstruction: Reconstruction) -> Tensor:
         """(N, 4r + k) what the embedding is a projection of."""
         parts = [
-            OWN * self.unit_rows(self.own),
-            RECONSTRUCTED * self.unit_rows(self.context @ reconstruction.weights),
-            SHALLOW * self.unit_rows(self.shallow),
-            DEEP * self.unit_rows(self.deep),
+            OWN * self.unit_vectors(self.own),
+            RECONSTRUCTED * self.unit_vectors(self.context @ reconstruction.weights),
+            SHALLOW * self.unit_vectors(self.shallow),
+            DEEP * self.unit_vectors(self.deep),
         ]
         if self.factors is not None:
             parts.append(STRUCTURE * self.unit_factors(self.factors))
@@ -113,7 +114,7 @@ class LinearModel:
         projection = right_singular_vectors(
             lambda m: blocks @ m,
             lambda m: blocks.T @ m,
-            tuple(blocks.shape),
+            blocks.shape,
             n_components,
             generator,
             dtype,
@@ -133,6 +134,11 @@ class LinearModel:
     def embed(self, states: NodeStates) -> Tensor:
         """(N, D)."""
         return states.blocks(self.reconstruction) @ self.projection
+
+
+def n_block_columns(n_coordinates: int, rank: int) -> int:
+    """The number of columns of `NodeStates.blocks`; `rank` is 0 without structure factors."""
+    return 4 * n_coordinates + rank
 
 
 def unit_rows(vectors: Tensor, shortest: float) -> Tensor:

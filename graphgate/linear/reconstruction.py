@@ -63,7 +63,7 @@ class Reconstruction:
             enough = scores >= (_GOOD_ENOUGH * r2 if r2 > 0 else r2)
             strength = float(STRENGTHS[enough].max())
         gram, moment = gram + rest[0], moment + rest[1]
-        penalty = strength * max(float(gram.trace()) / r, np.finfo(np.float32).tiny)
+        penalty = strength * max(float(gram.trace()) / r, 1e-30)
         weights = torch.linalg.solve(gram + penalty * torch.eye(r, dtype=gram.dtype), moment)
         return cls(weights.to(z.dtype), strength, r2)
 

@@ -1,8 +1,8 @@
 """Structure factors: where a node is in the graph, whatever its features.
 
-They are the rows of L V, where L = D^-½ A D^-½ and V holds its leading right singular vectors. Row i
-depends on the rows of V of the neighbors of i only, so a new node has factors as soon as one of
-its neighbors was there when the estimator was fitted.
+They are the rows of L V, where L = D^-½ A D^-½ and V holds its leading right singular vectors.
+Row i depends on the rows of V of the neighbors of i only, so a new node has factors as soon as one
+of its neighbors was there when the estimator was fitted.
 """
 
 from dataclasses import dataclass
@@ -44,11 +44,22 @@ class StructureFactors:
 
     def of(self, graph: Graph) -> Tensor:
         """(N, k), the factors of the nodes of any graph; zero without a known neighbor."""
-        rows = find_rows(self.ids, plain_ids(graph.ids))
+        rows = self._rows(graph)
         vectors = self.vectors.new_zeros(graph.n_nodes, self.vectors.shape[1])
         known = torch.from_numpy(rows >= 0)
         vectors[known] = self.vectors[torch.from_numpy(rows[rows >= 0])]
         return csr_matrix(_normalized(graph), vectors.dtype) @ vectors
+
+    def n_without_place(self, graph: Graph) -> int:
+        """How many nodes have neighbors, but none that is known."""
+        known = (self._rows(graph) >= 0).astype(np.int64)
+        attended = graph.attended
+        running = np.concatenate([[0], np.cumsum(known[attended.indices])])
+        n_known = np.diff(running[attended.indptr])
+        return int(((n_known == 0) & (np.diff(attended.indptr) > 0)).sum())
+
+    def _rows(self, graph: Graph) -> np.ndarray:
+        return find_rows(self.ids, plain_ids(graph.ids))
 
 
 def _normalized(graph: Graph) -> sp.csr_array:

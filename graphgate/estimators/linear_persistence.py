@@ -1,0 +1,222 @@
+"""Model files of LinearGATE: tensors and a header that is checked before anything is used."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphgate.errors import InputError
+from graphgate.estimators.hyperparameters import DTYPES
+from graphgate.estimators.persistence import HEADER, FittedState
+from graphgate.io.files import Schema, check_fields
+from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
+from graphgate.linear.coordinates import Coordinates
+from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
+from graphgate.linear.linear_model import LinearModel, n_block_columns
+from graphgate.linear.reconstruction import Reconstruction
+from graphgate.linear.structure import StructureFactors
+
+KIND = "linear-model"
+PARAMS: Schema = {
+    "n_components": int,
+    "structure": bool,
+    "scale": bool,
+    "random_state": int,
+    "dtype": str,
+}
+_NUMBER = (float, int)
+_MODEL: Schema = {
+    "unit": _NUMBER,
+    "unit_rows": bool,
+    "shortest": _NUMBER,
+    "strength": _NUMBER,
+    "r2": _NUMBER,
+    "n_coordinates": int,
+    "projected": bool,
+    "n_known": int,
+    "ids": (str, type(None)),
+    "rank": int,
+    "n_components": int,
+}
+_DECODER: Schema = {"bias": _NUMBER, "auc": _NUMBER, "strength": _NUMBER, "n_coordinates": int}
+_HEADER: Schema = {**HEADER, "model": dict, "decoder": (dict, type(None))}
+
+
+@dataclass(frozen=True)
+class SavedLinearGATE:
+    """What was learned, with the parameters and the random seed that were used."""
+
+    model: LinearModel
+    decoder: EdgeDecoder | None
+    params: dict[str, Any]
+    state: FittedState
+
+
+def save_linear_gate(path: Path | str, saved: SavedLinearGATE) -> None:
+    model, decoder, factors = saved.model, saved.decoder, saved.model.structure
+    coordinates, reconstruction = model.coordinates, model.reconstruction
+    tensors = {
+        "weights": torch.from_numpy(coordinates.weights),
+        "center": coordinates.center,
+        "reconstruction": reconstruction.weights,
+        "projection": model.projection,
+    }
+    if coordinates.components is not None:
+        tensors["components"] = coordinates.components
+    if factors is not None:
+        tensors["structure"] = factors.vectors
+        tensors |= _stored_ids(factors.ids)
+    if decoder is not None:
+        tensors["decoder"] = torch.from_numpy(decoder.weights)
+        tensors["decoder_reconstruction"] = decoder.reconstruction.weights
+    header = {
+        "params": saved.params,
+        **saved.state.to_header(),
+        "model": {
+            "unit": model.unit,
+            "unit_rows": coordinates.unit_rows,
+            "shortest": coordinates.shortest,
+            "strength": reconstruction.strength,
+            "r2": reconstruction.r2,
+            "n_coordinates": len(coordinates.center),
+            "projected": coordinates.components is not None,
+            "n_known": 0 if factors is None else len(factors.ids),
+            "ids": None if factors is None else _id_type(factors.ids),
+            "rank": 0 if factors is None else factors.vectors.shape[1],
+            "n_components": model.projection.shape[1],
+        },
+        "decoder": None
+        if decoder is None
+        else {
+            "bias": decoder.bias,
+            "auc": decoder.auc,
+            "strength": decoder.reconstruction.strength,
+            "n_coordinates": len(decoder.reconstruction.weights),
+        },
+    }
+    write_tensors(path, KIND, header, tensors)
+
+
+def load_linear_gate(path: Path | str) -> SavedLinearGATE:
+    """Read a model of LinearGATE; anything that is not exactly one is an `InputError`."""
+    header, tensors = read_tensors(path, KIND, _HEADER)
+    what = f"{path} is not a graphgate {KIND} file"
+    params, sizes, body = header["params"], header["model"], header["decoder"]
+    check_fields(params, PARAMS, what, "params")
+    check_fields(sizes, _MODEL, what, "model")
+    if body is not None:
+        check_fields(body, _DECODER, what, "decoder")
+    if params["dtype"] not in DTYPES:
+        raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
+    state = FittedState.from_header(header, what)
+    expected = _expected(state.n_features, sizes, body, DTYPES[params["dtype"]])
+    ids = None
+    if sizes["ids"] is not None:
+        ids = _read_ids(tensors, sizes["ids"], sizes["n_known"], what)
+    check_tensors(tensors, expected, what)
+    if not (sizes["unit"] > 0 and sizes["shortest"] >= 0 and math.isfinite(sizes["unit"])):
+        raise InputError(f"{what}: the unit of weights or the shortest length is out of range")
+    coordinates = Coordinates(
+        tensors["weights"].numpy(),
+        sizes["unit_rows"],
+        tensors.get("components"),
+        tensors["center"],
+        float(sizes["shortest"]),
+    )
+    model = LinearModel(
+        float(sizes["unit"]),
+        coordinates,
+        Reconstruction(tensors["reconstruction"], float(sizes["strength"]), float(sizes["r2"])),
+        None if ids is None else StructureFactors(ids, tensors["structure"]),
+        tensors["projection"],
+    )
+    decoder = None
+    if body is not None:
+        found = Reconstruction(tensors["decoder_reconstruction"], float(body["strength"]), 0.0)
+        weights = tensors["decoder"].numpy()
+        decoder = EdgeDecoder(found, weights, float(body["bias"]), float(body["auc"]))
+    return SavedLinearGATE(model, decoder, params, state)
+
+
+def _expected(
+    n_features: int, sizes: dict[str, Any], decoder: dict[str, Any] | None, dtype: torch.dtype
+) -> dict[str, tuple[tuple[int, ...], torch.dtype]]:
+    """Shape and type of every tensor but those of the ids, from the header."""
+    r, rank = sizes["n_coordinates"], sizes["rank"]
+    shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {
+        "weights": ((n_features,), torch.float64),
+        "center": ((r,), dtype),
+        "reconstruction": ((r, r), dtype),
+        "projection": ((n_block_columns(r, rank), sizes["n_components"]), dtype),
+    }
+    if sizes["projected"]:
+        shapes["components"] = ((n_features, r), dtype)
+    if sizes["ids"] is not None:
+        shapes["structure"] = ((sizes["n_known"], rank), dtype)
+    if decoder is not None:
+        k = decoder["n_coordinates"]
+        shapes["decoder"] = ((len(TERMS),), torch.float64)
+        shapes["decoder_reconstruction"] = ((k, k), dtype)
+    return shapes
+
+
+# --- ids -----------------------------------------------------------------------------------------
+
+
+def _id_type(ids: np.ndarray) -> str:
+    return "integer" if ids.dtype == np.int64 else "text"
+
+
+def _stored_ids(ids: np.ndarray) -> dict[str, Tensor]:
+    """Integers as they are; text as UTF-8, one after the other, with the ends of each."""
+    if _id_type(ids) == "integer":
+        return {"ids": torch.from_numpy(ids.copy())}
+    encoded = [str(node).encode("utf-8", "surrogatepass") for node in ids.tolist()]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    integers = np.array([not isinstance(node, str) for node in ids.tolist()])
+    return {
+        "ids": torch.from_numpy(joined.copy()),
+        "id_ends": torch.from_numpy(ends),
+        "id_integers": torch.from_numpy(integers),
+    }
+
+
+def _read_ids(tensors: dict[str, Tensor], kind: str, n: int, what: str) -> np.ndarray:
+    """Take the ids out of the tensors."""
+    names = {"integer": ("ids",), "text": ("ids", "id_ends", "id_integers")}.get(kind)
+    if names is None or not tensors.keys() >= set(names):
+        raise InputError(f"{what}: its node ids are missing")
+    found = [tensors.pop(name).numpy() for name in names]
+    if kind == "integer":
+        good = found[0].dtype == np.int64 and found[0].shape == (n,)
+        ids = found[0]
+    else:
+        joined, ends, integers = found
+        good = (
+            [each.dtype for each in found] == [np.uint8, np.int64, np.bool_]
+            and joined.ndim == 1
+            and ends.shape == integers.shape == (n,)
+            and bool((np.diff(ends, prepend=0) >= 0).all())
+            and int(ends[-1] if n else 0) == len(joined)
+        )
+        ids = _split_text(joined.tobytes(), ends, integers, what) if good else joined
+    if not good or n < 1 or len(set(ids.tolist())) != n:
+        raise InputError(f"{what}: its node ids are damaged")
+    return ids
+
+
+def _split_text(joined: bytes, ends: np.ndarray, integers: np.ndarray, what: str) -> np.ndarray:
+    starts = [0, *ends[:-1].tolist()]
+    ids = np.empty(len(ends), dtype=object)
+    try:
+        for at, (start, end) in enumerate(zip(starts, ends.tolist(), strict=True)):
+            text = joined[start:end].decode("utf-8", "surrogatepass")
+            ids[at] = int(text) if integers[at] else text
+    except ValueError:
+        raise InputError(f"{what}: its node ids are damaged") from None
+    return ids
