@@ -17,16 +17,16 @@ def test_edges_are_sorted_by_their_mean_attention():
     alpha = sp.csr_array([[0.5, 0.2, 0.3], [0.6, 0.4, 0.0], [0.9, 0.0, 0.1]])
     content = build_content(graph, np.eye(3), alpha)
     assert content.edges.tolist() == [[0, 2], [0, 1]]
-    np.testing.assert_allclose(content.attention, [[0.3, 0.9], [0.2, 0.6]], rtol=1e-6)
-    assert content.has_attention
+    np.testing.assert_allclose(content.edge_values, [[0.3, 0.9], [0.2, 0.6]], rtol=1e-6)
+    assert content.edge_title == "attention"
 
 
 def test_without_attention_edges_are_those_of_the_graph():
     graph = Graph.from_edges(np.eye(3), [(0, 1), (2, 1)], [0.5, 2.0], directed=True)
     content = build_content(graph, np.eye(3))
-    assert not content.has_attention
+    assert content.edge_title is None
     assert content.edges.tolist() == [[0, 1], [1, 2]]
-    np.testing.assert_array_equal(content.attention, [[np.nan, 1], [1, np.nan]])
+    np.testing.assert_array_equal(content.edge_values, [[np.nan, 1], [1, np.nan]])
 
 
 def test_nearest_nodes_are_those_of_all_cosines():
@@ -67,7 +67,7 @@ def test_layers_are_averaged():
     )
     u, v = content.edges[0]
     mean = (first + second).toarray() / 2
-    np.testing.assert_allclose(content.attention[0], [mean[u, v], mean[v, u]], rtol=1e-6)
+    np.testing.assert_allclose(content.edge_values[0], [mean[u, v], mean[v, u]], rtol=1e-6)
 
 
 def test_the_clusters_of_a_page_are_those_of_the_command():

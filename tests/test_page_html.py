@@ -61,7 +61,7 @@ def test_the_page_contains_the_content():
     assert reader.array("column-0").tolist() == [0, 0, 1, 1, 2, 2]
     assert reader.array("edges").reshape(-1, 2).tolist() == content.edges.tolist()
     sent = reader.array("attention").reshape(-1, 2) / page_html.STEPS
-    np.testing.assert_allclose(sent, content.attention, atol=1e-5)
+    np.testing.assert_allclose(sent, content.edge_values, atol=1e-5)
     cosine = reader.array("cosine").reshape(6, -1) / page_html.STEPS * 2 - 1
     np.testing.assert_allclose(cosine, content.cosines, atol=1e-4)
     placed = reader.array("points").reshape(6, 2) / page_html.STEPS
@@ -122,8 +122,8 @@ def test_write_page_writes_the_page_of_the_content(tmp_path):
     assert path.read_bytes() == make_page(build_content(graph, z, alpha, **options))
     assert path.stat().st_size < len(deckgl_script().encode()) + 100_000
     about = Reader(path.read_bytes()).about()
-    assert (about["title"], about["hasAttention"]) == ("Six", True)
-    assert not Reader(make_page(build_content(graph, z))).about()["hasAttention"]
+    assert (about["title"], about["edgeTitle"]) == ("Six", "attention")
+    assert Reader(make_page(build_content(graph, z))).about()["edgeTitle"] is None
 
 
 def test_a_page_that_cannot_be_written(tmp_path):

@@ -2,7 +2,8 @@
 
 The modules in import order:
 
-    program, options, inputs, embed, estimate, answers, pictures, experiments, datasets
+    program, options, inputs, methods, embed, estimate, answers, pictures, experiments,
+    datasets
 """
 
 from graphgate.cli.program import app, main

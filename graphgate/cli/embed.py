@@ -10,21 +10,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_files, check_memory, naming_files, parse_dims
+from graphgate.cli.inputs import check_files, check_memory, naming_files
+from graphgate.cli.methods import chosen_method, make_estimator
 from graphgate.cli.options import (
     EDGES,
     EMBEDDING_OUT,
     Activation,
     AttentionOut,
+    CheckpointFile,
+    Components,
     Device,
     Dims,
     Dtype,
     Edges,
     Epochs,
     GraphOptions,
+    LearningRate,
+    Method,
     Nodes,
+    NoStructure,
+    Patience,
+    Preset,
     ReconstructionOut,
+    ScoresOut,
     Seed,
+    StructureWeight,
     reads_graph,
 )
 from graphgate.cli.program import EMBEDDINGS, app, command_line, print_graph
@@ -33,8 +43,7 @@ from graphgate.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from graphgate.estimators.embedded_graph import Attention
-    from graphgate.estimators.gate import GATE
+    from graphgate.estimators.loading import Estimator
     from graphgate.estimators.runs import Rerun
     from graphgate.graph.graph import Graph
 
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
 @app.command(
     rich_help_panel=EMBEDDINGS,
     epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet "
-    "--model model.safetensors --epochs 300",
+    "--model model.safetensors",
 )
 @reads_graph
 def embed(
@@ -62,45 +71,60 @@ def embed(
     model: Annotated[
         Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
     ] = None,
-    attention: AttentionOut = None,
     reconstruction: ReconstructionOut = None,
     page: Annotated[
         Path | None, typer.Option(help="Write an interactive HTML page of the graph.")
     ] = None,
-    dims: Dims = "512,512",
-    preset: Annotated[
-        str, typer.Option(help="Formulation: authors (reference implementation) or paper.")
-    ] = "authors",
-    structure_weight: Annotated[
-        float, typer.Option(help="λ, weight of the structure loss relative to the feature loss.")
-    ] = 1.0,
-    activation: Activation = "identity",
-    epochs: Epochs = 200,
-    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-4,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after this many epochs without improvement.")
-    ] = None,
+    method: Method = None,
     seed: Seed = 0,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Save the training state here and resume from it.")
-    ] = None,
-    device: Device = "cpu",
     dtype: Dtype = "float32",
     force: Annotated[
         bool,
-        typer.Option("--force", help="Train even if the run is not expected to fit into memory."),
+        typer.Option("--force", help="Run even if it is not expected to fit into memory."),
     ] = False,
+    components: Components = None,
+    no_structure: NoStructure = None,
+    scores: ScoresOut = None,
+    attention: AttentionOut = None,
+    dims: Dims = None,
+    preset: Preset = None,
+    structure_weight: StructureWeight = None,
+    activation: Activation = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
+    patience: Patience = None,
+    checkpoint: CheckpointFile = None,
+    device: Device = None,
 ) -> None:
     """Learn an embedding of a graph and write one vector per node.
 
-    With --run, everything goes into one folder together with a record of parameters, inputs and
-    versions; --repeat reruns it and reports whether the result is bit-identical.
+    The linear method, the default, is solved in seconds and reports what the graph tells about
+    itself; the paper's model is trained. With --run, everything goes into one folder together with
+    a record of parameters, inputs and versions; --repeat reruns it and reports whether the result
+    is bit-identical.
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
     if repeat is None and out is None and run is None:
         raise typer.BadParameter("give an output: --out FILE or --run FOLDER")
-    outputs = _Outputs(out, model, attention, reconstruction, page)
+    params: dict[str, dict[str, Any]] = {
+        "gate": {
+            "dims": dims,
+            "preset": preset,
+            "structure_weight": structure_weight,
+            "activation": activation,
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "patience": patience,
+            "checkpoint": checkpoint,
+            "device": device,
+        },
+        "linear": {
+            "n_components": components,
+            "structure": None if no_structure is None else False,
+        },
+    }
+    outputs = _Outputs(out, model, attention, scores, reconstruction, page)
     check_files(edges, nodes, run, checkpoint=checkpoint, **vars(outputs))
     if run is not None:
         from graphgate.io.files import check_new_folder
@@ -114,29 +138,22 @@ def embed(
         with measured() as cost:
             again = graphgate.rerun(repeat, edges, nodes, force=force)
         gate, graph, inputs = again.gate, again.graph, again.inputs
+        outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
         reading, threads = again.record.reading, again.record.threads
     else:
         import torch
 
+        chosen = chosen_method(
+            method,
+            params["gate"] | {"attention": attention},
+            {"components": components, "no_structure": no_structure, "scores": scores},
+        )
         assert edges is not None
         inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
         reading, threads = options.reading().to_dict(), torch.get_num_threads()
         graph = graphgate.read_graph(edges, nodes, **reading)
         print_graph(graph)
-        gate = graphgate.GATE(
-            parse_dims(dims),
-            preset=preset,
-            structure_weight=structure_weight,
-            activation=activation,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            patience=patience,
-            random_state=seed,
-            device=device,
-            dtype=dtype,
-            scale=not options.no_scale,
-            checkpoint=checkpoint,
-        )
+        gate = make_estimator(chosen, params[chosen] | {"dtype": dtype}, options, seed)
         with naming_files(edges, nodes):
             prepared = gate.prepare(graph)
         outputs.check_names(graph, gate, run)
@@ -144,8 +161,11 @@ def embed(
             check_memory(gate, prepared)
         with measured() as cost:
             gate.fit(prepared)
+    if isinstance(gate, graphgate.LinearGATE):
+        for sentence in gate.report_.sentences():
+            typer.echo(sentence)
     gate.notes_["reading"] = reading
-    outputs.write(graph, gate, gate.embedding_, gate.attention_, lambda: gate.reconstruct(graph))
+    outputs.write(graph, gate, gate.embedding_, lambda: gate.encode(graph))
     if run is not None:
         graphgate.write_run(
             run,
@@ -161,8 +181,9 @@ def embed(
             },
         )
         typer.echo(f"wrote the run to {run}")
-    if gate.history_.stopped == "interrupted":
-        typer.echo(f"wrote the result of {len(gate.history_)} epochs", err=True)
+    history = getattr(gate, "history_", None)
+    if history is not None and history.stopped == "interrupted":
+        typer.echo(f"wrote the result of {len(history)} epochs", err=True)
         raise typer.Exit(130)
     if again is not None:
         _compare(again)
@@ -170,8 +191,8 @@ def embed(
 
 def _refuse_parameters(context: typer.Context) -> None:
     """A repeated run takes its parameters from its folder."""
-    allowed = {"edges", "nodes", "out", "run", "repeat", "model", "attention", "reconstruction"}
-    for name in context.params.keys() - allowed - {"page", "force"}:
+    allowed = {"edges", "nodes", "out", "run", "repeat", "model", "reconstruction", "page"}
+    for name in context.params.keys() - allowed - {"attention", "scores", "force"}:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
@@ -199,10 +220,16 @@ class _Outputs:
     embedding: Path | None
     model: Path | None = None
     attention: Path | None = None
+    scores: Path | None = None
     reconstruction: Path | None = None
     page: Path | None = None
 
-    def check_names(self, graph: Graph, gate: GATE, run: Path | None = None) -> None:
+    def check_method(self, method: str) -> None:
+        """Refuse an output that the method of a model does not have."""
+        gate = {"attention": self.attention}
+        chosen_method(method, gate, {"scores": self.scores})
+
+    def check_names(self, graph: Graph, gate: Estimator, run: Path | None = None) -> None:
         """Before training: the formats can store these ids, labels and feature names."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
         from graphgate.io.model_outputs import check_feature_names
@@ -216,14 +243,10 @@ class _Outputs:
             check_feature_names(self.reconstruction, getattr(gate, "feature_names_in_", None))
 
     def write(
-        self,
-        graph: Graph,
-        gate: GATE,
-        vectors: np.ndarray,
-        attention: Attention,
-        reconstruct: Callable[[], Any],
+        self, graph: Graph, gate: Estimator, vectors: np.ndarray, encode: Callable[[], Any]
     ) -> None:
-        from graphgate.io.model_outputs import write_attention, write_reconstruction
+        """Write what was requested; `encode` computes what there is besides vectors."""
+        from graphgate.io import model_outputs
 
         if self.embedding is not None:
             graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)
@@ -233,15 +256,28 @@ class _Outputs:
         if self.model is not None:
             gate.save(self.model)
             typer.echo(f"wrote the model to {self.model}")
+        if not any((self.attention, self.scores, self.reconstruction, self.page)):
+            return
+        encoded = encode()
         if self.attention is not None:
-            write_attention(self.attention, graph.ids, attention.encoder, attention.decoder)
+            layers = (encoded.attention.encoder, encoded.attention.decoder)
+            model_outputs.write_attention(self.attention, graph.ids, *layers)
             typer.echo(f"wrote the attention to {self.attention}")
+        if self.scores is not None:
+            if encoded.edge_values is None:
+                raise InputError(
+                    "there are too few edges to learn how likely one is; omit --scores"
+                )
+            model_outputs.write_edge_scores(self.scores, graph.ids, encoded.edge_values.average)
+            typer.echo(f"wrote the edge scores to {self.scores}")
         if self.reconstruction is not None:
             names = getattr(gate, "feature_names_in_", None)
-            write_reconstruction(self.reconstruction, graph.ids, reconstruct(), names)
+            features = encoded.reconstruction()
+            model_outputs.write_reconstruction(self.reconstruction, graph.ids, features, names)
             typer.echo(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
-            graphgate.write_page(self.page, graph, vectors, attention, title=self.page.stem)
+            title = self.page.stem
+            graphgate.write_page(self.page, graph, vectors, encoded.edge_values, title=title)
             size = self.page.stat().st_size / 2**20
             typer.echo(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
 
@@ -260,22 +296,24 @@ def transform(
     out: Annotated[Path, EMBEDDING_OUT],
     options: GraphOptions,
     nodes: Nodes = None,
-    attention: AttentionOut = None,
     reconstruction: ReconstructionOut = None,
-    device: Device = "cpu",
+    scores: ScoresOut = None,
+    attention: AttentionOut = None,
+    device: Device = None,
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
 
-    The model does not store a graph: pass the nodes to embed together with their neighborhood,
-    that is, everything within as many hops as the model has layers. Tables are read as in training
-    unless options say otherwise.
+    The model does not store a graph: pass the nodes to embed together with their neighborhood. For
+    GATE that is everything within as many hops as the model has layers. Tables are read as in
+    training unless options say otherwise.
     """
-    outputs = _Outputs(out, attention=attention, reconstruction=reconstruction)
+    outputs = _Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
     check_files(model, edges, nodes, **vars(outputs))
-    gate = graphgate.GATE.load(model, device=device)
+    gate = graphgate.load_model(model, device=device)
+    outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
     graph = options.read(edges, nodes, gate)
     print_graph(graph)
     outputs.check_names(graph, gate)
     with naming_files(edges, nodes):
         encoded = gate.encode(graph)
-    outputs.write(graph, gate, encoded.embedding, encoded.attention, encoded.reconstruction)
+    outputs.write(graph, gate, encoded.embedding, lambda: encoded)

@@ -1,20 +1,25 @@
 """`graphgate estimate`: the memory and time of a run, before it starts."""
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 
 import graphgate
 from graphgate.cli.inputs import check_files, fitting_dims, parse_dims, read_named_graph
+from graphgate.cli.methods import chosen_method
 from graphgate.cli.options import (
     Activation,
+    Components,
     Dims,
     Dtype,
     Edges,
     Epochs,
     GraphOptions,
     Json,
+    Method,
     Nodes,
+    NoStructure,
     reads_graph,
 )
 from graphgate.cli.program import EMBEDDINGS, app, print_table, write_result
@@ -23,7 +28,7 @@ from graphgate.cli.program import EMBEDDINGS, app, print_table, write_result
 @app.command(
     rich_help_panel=EMBEDDINGS,
     epilog="Example: graphgate estimate --nodes-count 1000000 --edges-count 10000000 "
-    "--features 1000 --density 0.02 --dims 256,128",
+    "--features 1000 --density 0.02",
 )
 @reads_graph
 def estimate(
@@ -36,18 +41,29 @@ def estimate(
     density: Annotated[
         float, typer.Option(help="Fraction of feature values that are nonzero.")
     ] = 1.0,
-    dims: Dims = "512,512",
-    activation: Activation = "identity",
-    epochs: Epochs = 200,
     dtype: Dtype = "float32",
     json: Json = None,
+    method: Method = None,
+    components: Components = None,
+    no_structure: NoStructure = None,
+    dims: Dims = None,
+    activation: Activation = None,
+    epochs: Epochs = None,
 ) -> None:
     """Estimate the memory and time of a run, and whether it fits on this machine.
 
-    Give a graph, or its size. Memory is computed from the sizes of all arrays used in training;
-    time is measured by training for a few seconds on the graph or, if it is large, on a similar but
-    smaller one.
+    Give a graph, or its size. Memory is computed from the sizes of all arrays; time is measured for
+    a few seconds on the graph or, if it is large, on a similar but smaller one.
     """
+    gate = {"dims": dims, "activation": activation, "epochs": epochs}
+    linear = {"components": components, "no_structure": no_structure}
+    chosen = chosen_method(method, gate, linear)
+    given: dict[str, Any] = gate
+    if chosen == "linear":
+        given = {"n_components": components, "structure": None if no_structure is None else False}
+    params = {name: value for name, value in given.items() if value is not None}
+    if dims is not None:
+        params["dims"] = parse_dims(dims)
     counts = (nodes_count, edges_count, features)
     if edges is None and None in counts:
         raise typer.BadParameter(
@@ -64,36 +80,27 @@ def estimate(
         n_features=features,
         density=density,
         directed=bool(options.directed),
-        dims=parse_dims(dims),
-        activation=activation,
-        epochs=epochs,
+        method=chosen,
         dtype=dtype,
         scale=not options.no_scale,
+        **params,
     )
     from graphgate.estimators.estimate import format_bytes, format_seconds
 
-    time, available = found.time, found.available_bytes
+    available, content = found.available_bytes, {"method": chosen, **asdict(found)}
     rows = [
         ["graph", format_bytes(found.graph_bytes)],
-        ["training, in addition", format_bytes(found.training_bytes)],
-        ["one epoch", "—" if time is None else format_seconds(time.epoch)],
-        [f"{epochs:,} epochs", "—" if time is None else format_seconds(time.total(epochs))],
+        ["fit, in addition", format_bytes(found.training_bytes)],
         ["available memory", "unknown" if available is None else format_bytes(available)],
+        ["fit", "—" if found.seconds is None else format_seconds(found.seconds)],
     ]
+    hint = ""
+    if isinstance(found, graphgate.Estimate):
+        time, hint = found.time, f"; {fitting_dims(found.fitting_dims)}"
+        each = "—" if time is None else format_seconds(time.epoch)
+        rows.append([f"each of {found.epochs:,} epochs", each])
+        content |= {"seconds": found.seconds}
     print_table(["", "estimate"], rows)
     if not found.fits:
-        typer.echo(f"the run does not fit into memory; {fitting_dims(found.fitting_dims)}")
-    write_result(
-        json,
-        {
-            "graph_bytes": found.graph_bytes,
-            "training_bytes": found.training_bytes,
-            "available_bytes": available,
-            "fits": found.fits,
-            "fitting_dims": found.fitting_dims,
-            "setup_seconds": None if time is None else time.setup,
-            "epoch_seconds": None if time is None else time.epoch,
-            "epochs": epochs,
-            "seconds": found.seconds,
-        },
-    )
+        typer.echo(f"the run does not fit into memory{hint}")
+    write_result(json, content)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_files, embedded_graph, import_from_here, parse_params
+from graphgate.cli.inputs import check_files, import_from_here, parse_params
+from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import GraphOptions, Jobs, Json, Params
 from graphgate.cli.program import PAPER, app, print_table, write_result
 from graphgate.errors import InputError
@@ -19,9 +20,12 @@ DEMO_DATASETS = ("cora", "citeseer")
 @app.command(rich_help_panel=PAPER, epilog="Example: graphgate demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Train the paper's model and compare with its numbers.")
+    ] = False,
     runs: Annotated[int, typer.Option(min=1, help="Number of runs per setting.")] = 3,
 ) -> None:
-    """Train on the bundled citation graphs and compare with the paper."""
+    """Embed the bundled citation graphs, classify their nodes, and write maps and pages."""
     for library in ("matplotlib", "pydeck"):
         if find_spec(library) is None:
             raise InputError(f"the figures need {library}: pip install 'graphgate[viz]'")
@@ -29,16 +33,17 @@ def demo(
     from graphgate.io.files import make_folder, write_json
 
     make_folder(out)
+    method = "gate" if paper else "linear"
     rows, splits = [], {}
     for dataset in map(graphgate.load_dataset, DEMO_DATASETS):
         results = []
         for setting in CLASSIFICATION_SETTINGS:
-            found = graphgate.evaluate("gate", dataset, setting=setting, n_runs=runs)
+            found = graphgate.evaluate(method, dataset, setting=setting, n_runs=runs)
             results.append(found.to_dict())
             rows.append(found.row())
             typer.echo("  ".join(rows[-1][:-2]))
         write_json(out / f"{dataset.name}.json", results)
-        for path in (out / f"{dataset.name}.json", *_write_artifacts(dataset.name, out)):
+        for path in (out / f"{dataset.name}.json", *_write_artifacts(method, dataset.name, out)):
             typer.echo(f"wrote {path}")
         splits[dataset.name] = dataset.split
     print_table(found.heads(), rows)
@@ -47,27 +52,28 @@ def demo(
     typer.echo(f"open {pages} in a browser to explore a graph")
 
 
-def _write_artifacts(name: str, out: Path) -> Iterator[Path]:
-    """Embedding, model, figure and page of one model trained on the whole graph."""
+def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
+    """Embedding, model, figure and page of one model of the whole graph."""
     from graphgate.io.files import replacing
     from graphgate.visualization.maps import draw_nodes, project
 
-    _, graph, gate = embedded_graph(name, None, None, None, GraphOptions())
+    _, graph, gate = embedded_graph(method, name, None, None, None, GraphOptions())
+    if isinstance(gate, graphgate.LinearGATE):
+        for sentence in gate.report_.sentences():
+            typer.echo(f"{name}: {sentence}")
     stem, title = out / name, name.capitalize()
     found = graphgate.Embedding(graph.ids, gate.embedding_, graph.label_values())
     yield found.save(stem.with_suffix(".parquet"))
     gate.save(stem.with_suffix(".safetensors"))
     yield stem.with_suffix(".safetensors")
     points = project(gate.embedding_)
-    caption = f"{title}: {graph.n_nodes:,} papers, GATE and t-SNE"
+    caption = f"{title}: {graph.n_nodes:,} papers, {type(gate).__name__} and t-SNE"
     axes: Any = draw_nodes(points, graph.labels, graph.classes, title=caption)
     with replacing(stem.with_suffix(".png")) as temporary:
         axes.figure.savefig(temporary, format="png")
     yield stem.with_suffix(".png")
-    page = stem.with_suffix(".html")
-    yield graphgate.write_page(
-        page, graph, gate.embedding_, gate.attention_, title=title, points=points
-    )
+    page, values = stem.with_suffix(".html"), gate.encode(graph).edge_values
+    yield graphgate.write_page(page, graph, gate.embedding_, values, title=title, points=points)
 
 
 @app.command(
@@ -78,7 +84,7 @@ def _write_artifacts(name: str, out: Path) -> Iterator[Path]:
 def evaluate(
     dataset: Annotated[str, typer.Option(help="cora, citeseer or pubmed.")],
     method: Annotated[
-        str, typer.Option(help="gate, the name of a baseline, or your own module:Class.")
+        str, typer.Option(help="gate, linear, the name of a baseline, or your own module:Class.")
     ] = "gate",
     setting: Annotated[
         str, typer.Option(help="transductive, inductive, clustering or links.")

@@ -15,7 +15,7 @@ from graphgate.cli.program import print_graph
 from graphgate.errors import InputError, MemoryLimitError
 
 if TYPE_CHECKING:
-    from graphgate.estimators.gate import GATE
+    from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
 
 
@@ -33,6 +33,7 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
         "embedding": EMBEDDING_ENDINGS,
         "table": TABLE_ENDINGS,
         "attention": TABLE_ENDINGS,
+        "scores": TABLE_ENDINGS,
         "reconstruction": RECONSTRUCTION_ENDINGS,
         "model": (".safetensors",),
         "checkpoint": (".safetensors",),
@@ -82,7 +83,7 @@ def read_named_graph(
     edges: Path | None,
     nodes: Path | None,
     options: GraphOptions,
-    gate: GATE | None = None,
+    gate: Estimator | None = None,
 ) -> tuple[str, Graph]:
     """Name and graph: from files where EDGES is given, else a citation graph."""
     if edges is not None:
@@ -106,40 +107,22 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
         raise InputError(f"{file}: {error}") from None
 
 
-def check_memory(gate: GATE, prepared: Graph) -> None:
-    """Refuse a graph, as `GATE.prepare` returns it, that does not fit into memory."""
+def check_memory(gate: Estimator, prepared: Graph) -> None:
+    """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
     from graphgate.estimators.estimate import check_fits, format_bytes
 
     try:
         check_fits(prepared, gate)
     except MemoryLimitError as error:
+        hint = ""
+        if isinstance(gate, graphgate.GATE):
+            hint = f"{fitting_dims(error.fitting_dims)}; "
         raise InputError(
-            f"training needs about {format_bytes(error.needed)} of memory, but "
-            f"{format_bytes(error.available)} is available; {fitting_dims(error.fitting_dims)}; "
-            "`graphgate embed --force` runs it anyway"
+            f"the run needs about {format_bytes(error.needed)} of memory, but "
+            f"{format_bytes(error.available)} is available; {hint}`graphgate embed --force` runs "
+            "it anyway"
         ) from None
 
 
 def fitting_dims(dims: tuple[int, ...] | None) -> str:
     return "no --dims would fit" if dims is None else f"--dims {','.join(map(str, dims))} would fit"
-
-
-def embedded_graph(
-    dataset: str, model: Path | None, edges: Path | None, nodes: Path | None, options: GraphOptions
-) -> tuple[str, Graph, GATE]:
-    """Name, graph and model; without a saved model, one is trained."""
-    gate = None if model is None else graphgate.GATE.load(model)
-    name, graph = read_named_graph(dataset, edges, nodes, options, gate)
-    if gate is None:
-        gate = graphgate.GATE(random_state=0, scale=not options.no_scale)
-        if edges is None:
-            from graphgate.experiments.experiment import find_experiment
-
-            experiment = find_experiment("gate", dataset, "transductive")
-            assert experiment is not None
-            gate.set_params(**experiment.params)
-        with naming_files(edges, nodes):
-            prepared = gate.prepare(graph)
-        check_memory(gate, prepared)
-        gate.fit(prepared)
-    return name, graph, gate

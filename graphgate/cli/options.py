@@ -15,7 +15,7 @@ import graphgate
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.estimators.gate import GATE
+    from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
     from graphgate.io.reading_options import ReadingOptions
 
@@ -43,10 +43,49 @@ Dataset = Annotated[
 Model = Annotated[
     Path | None, typer.Option(help="Saved model; without one, a model is trained first.")
 ]
-Dims = Annotated[str, typer.Option(help="Sizes of the layers, separated by commas.")]
-Activation = Annotated[str, typer.Option(help="Activation function of every layer.")]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help="linear (solved in seconds) or gate (the paper's model, trained); default: linear, or "
+        "gate if one of its options is given."
+    ),
+]
+
+
+def _gate_option(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel="Options of --method gate")
+
+
+def _linear_option(*names: str, help: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Options of --method linear")
+
+
+Components = Annotated[int | None, _linear_option(help="Size of the vectors; default: 128.")]
+NoStructure = Annotated[
+    bool | None,
+    _linear_option(
+        "--no-structure", help="Leave out the place in this graph, to embed other graphs later."
+    ),
+]
+ScoresOut = Annotated[
+    Path | None,
+    _linear_option(help="Write how likely each edge is, one row per edge: .parquet or .csv."),
+]
+Dims = Annotated[str | None, _gate_option("Sizes of the layers, separated by commas.")]
+Preset = Annotated[
+    str | None, _gate_option("Formulation: authors (reference implementation) or paper.")
+]
+StructureWeight = Annotated[
+    float | None, _gate_option("λ, weight of the structure loss relative to the feature loss.")
+]
+Activation = Annotated[str | None, _gate_option("Activation function of every layer.")]
+Epochs = Annotated[int | None, _gate_option("Number of training epochs.")]
+LearningRate = Annotated[float | None, _gate_option("Learning rate of Adam.")]
+Patience = Annotated[int | None, _gate_option("Stop after this many epochs without improvement.")]
+CheckpointFile = Annotated[
+    Path | None, _gate_option("Save the training state here and resume from it.")
+]
 Dtype = Annotated[str, typer.Option(help="Floating-point precision: float32 or float64.")]
-Epochs = Annotated[int, typer.Option(help="Number of training epochs.")]
 Seed = Annotated[int, typer.Option(help="Random seed, an integer ≥ 0.")]
 Jobs = Annotated[
     int | None,
@@ -56,9 +95,9 @@ Params = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the method; repeatable."),
 ]
-Device = Annotated[str, typer.Option(help="Device to compute on: cpu or cuda.")]
+Device = Annotated[str | None, _gate_option("Device to compute on: cpu or cuda.")]
 AttentionOut = Annotated[
-    Path | None, typer.Option(help="Write attention, one row per edge: .parquet or .csv.")
+    Path | None, _gate_option("Write attention, one row per edge: .parquet or .csv.")
 ]
 ReconstructionOut = Annotated[
     Path | None, typer.Option(help="Write reconstructed features: .parquet, .csv or .npz.")
@@ -116,7 +155,7 @@ class GraphOptions:
         bool, _option("--no-scale", help="Use numbers as they are, without standardizing them.")
     ] = False
 
-    def read(self, edges: Path, nodes: Path | None, gate: GATE | None = None) -> Graph:
+    def read(self, edges: Path, nodes: Path | None, gate: Estimator | None = None) -> Graph:
         """The graph; for a fitted `gate`, read as its training graph unless stated otherwise."""
         options, kinds = self.reading(gate), None
         if gate is not None:
@@ -129,7 +168,7 @@ class GraphOptions:
                 kinds = {name: known[name] for name in known if name not in options.drop}
         return graphgate.read_graph(edges, nodes, kinds=kinds, **asdict(options))
 
-    def reading(self, gate: GATE | None = None) -> ReadingOptions:
+    def reading(self, gate: Estimator | None = None) -> ReadingOptions:
         """What is given here, else what the model was trained with, else the defaults."""
         options: dict[str, Any] = {}
         if gate is not None:

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_files, embedded_graph
-from graphgate.cli.options import Dataset, Edges, GraphOptions, Model, Nodes, reads_graph
+from graphgate.cli.inputs import check_files
+from graphgate.cli.methods import embedded_graph
+from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes, reads_graph
 from graphgate.cli.program import PICTURES, app
 from graphgate.errors import InputError
 
@@ -30,30 +31,32 @@ def figures(
 ) -> None:
     """Draw the paper's figures: ablations, maps of nodes and edges, losses.
 
-    The bar charts show stored runs; the maps show a saved model, or one that is trained first.
-    Attention statistics within and between classes are written as well.
+    The bar charts show stored runs; the maps show a saved model, or GATE, which is trained first.
+    Edges are drawn by attention or, for a model of the linear method, by edge score. Attention
+    statistics within and between classes are written as well.
     """
     from graphgate.tasks.edge_attention import class_attention, edge_attention
     from graphgate.visualization.gallery import check_formats
 
     check_formats(formats.split(","))  # before any training
-    name, graph, gate = embedded_graph(dataset, model, edges, nodes, options)
+    method = "gate" if model is None else None
+    name, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     encoded = gate.encode(graph)
     history = getattr(gate, "history_", None)  # a loaded model has none
     for path in graphgate.write_figures(
         out,
         graph,
         encoded.embedding,
-        encoded.attention,
+        encoded.edge_values,
         name=name,
         history=None if history is None else history.series,
         results=results,
         formats=formats.split(","),
     ):
         typer.echo(f"wrote {path}")
-    if graph.labels is None:
+    if graph.labels is None or not isinstance(gate, graphgate.GATE):
         return
-    found = class_attention(edge_attention(encoded.attention.average), graph.labels)
+    found = class_attention(edge_attention(gate.encode(graph).attention.average), graph.labels)
     if found is not None:
         typer.echo(
             f"edges within a class receive {found['raw_ratio']:.3f} times the attention of other "
@@ -72,6 +75,7 @@ def explore(
     nodes: Nodes = None,
     dataset: Dataset = "cora",
     model: Model = None,
+    method: Method = None,
     out: Annotated[Path | None, typer.Option(help="Write the page to this .html file.")] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page on this machine until Ctrl-C.")
@@ -89,9 +93,9 @@ def explore(
     from graphgate.visualization.page.page_html import make_page
     from graphgate.visualization.page.page_server import PageServer, serve_page
 
-    name, graph, gate = embedded_graph(dataset, model, edges, nodes, options)
+    name, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     encoded, title = gate.encode(graph), name[:1].upper() + name[1:]
-    page = make_page(build_content(graph, encoded.embedding, encoded.attention, title=title))
+    page = make_page(build_content(graph, encoded.embedding, encoded.edge_values, title=title))
     if out is not None:
         write_bytes(out, page)
         typer.echo(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    hyperparameters, base, persistence, linear_persistence, linear_gate, embedded_graph,
-    gate, loading, estimate, runs
+    hyperparameters, base, persistence, embedded_graph, linear_persistence, linear_gate,
+    gate, loading, linear_estimate, estimate, runs
 """

@@ -179,6 +179,13 @@ class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
         """Fit, and return the embedding of the same graph, (N, D)."""
         return self._with_ids(self.fit(X, adjacency=adjacency).embedding_, X)
 
+    def pair_scores(self, pairs: np.ndarray) -> np.ndarray:
+        """How likely an edge is, (M,), for (M, 2) rows of the graph given to `fit`.
+
+        Larger is likelier; here it is the inner product of the two vectors.
+        """
+        return inner_products(self.embedding_, pairs)
+
     def _with_ids(self, z: np.ndarray, X: Any, rows: np.ndarray | None = None) -> Any:
         """After `set_output(transform="pandas")`, vectors are indexed by the ids of their nodes."""
         if _get_output_config("transform", self)["dense"] != "pandas":
@@ -200,3 +207,9 @@ def _attributes(graph: Graph) -> Attributes:
     if graph.attributes is not None:
         return graph.attributes
     return structural_attributes(graph.adjacency, graph.ids)
+
+
+def inner_products(vectors: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """(M,) of the vectors of each of (M, 2) pairs of rows."""
+    left, right = pairs.T
+    return np.einsum("md,md->m", vectors[left], vectors[right], dtype=np.float64)

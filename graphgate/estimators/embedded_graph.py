@@ -1,12 +1,16 @@
-"""What a fitted network computes for a graph: embedding, attention, reconstruction."""
+"""What a fitted estimator computes for a graph: embedding, values of edges, reconstruction."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 
+from graphgate.graph.graph import Graph
+from graphgate.linear.edge_decoder import EdgeDecoder
+from graphgate.linear.linear_model import LinearModel, NodeStates
 from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.pattern import AttentionPattern
 
@@ -18,6 +22,7 @@ class Attention:
     encoder, decoder : one array per layer, layer 1 first.
     """
 
+    title: ClassVar[str] = "attention"
     encoder: tuple[sp.csr_array, ...]
     decoder: tuple[sp.csr_array, ...]
 
@@ -28,6 +33,25 @@ class Attention:
         mean = layers[0].copy()
         mean.data = np.mean([layer.data for layer in layers], axis=0)
         return mean
+
+
+@dataclass(frozen=True)
+class EdgeScores:
+    """How likely each edge of a graph is, by the structure decoder of `LinearGATE`.
+
+    average : N×N CSR array; row i holds the probability of the edge to each node that i attends
+        to. It is the same in both directions.
+    """
+
+    title: ClassVar[str] = "edge score"
+    average: sp.csr_array
+
+
+def titled_values(edge_values: Attention | EdgeScores | sp.sparray) -> tuple[str, Any]:
+    """What values of edges are, and the values, (N, N); an array is attention."""
+    if isinstance(edge_values, (Attention, EdgeScores)):
+        return edge_values.title, edge_values.average
+    return Attention.title, edge_values
 
 
 @dataclass(frozen=True)
@@ -51,6 +75,11 @@ class EmbeddedGraph:
         decoder = self._decode().attention
         return Attention(encoder, tuple(self.pattern.to_scipy(alpha) for alpha in decoder))
 
+    @property
+    def edge_values(self) -> Attention:
+        """What to show of edges."""
+        return self.attention
+
     def reconstruction(self) -> np.ndarray:
         """X̂, (N, F), dense."""
         return self._decode().x.cpu().numpy()
@@ -58,3 +87,35 @@ class EmbeddedGraph:
     @torch.no_grad()
     def _decode(self) -> DecoderOutput:
         return self.model.decode(self.encoded, self.pattern)
+
+
+@dataclass(frozen=True)
+class ScoredGraph:
+    """What a solved model computes for a graph; all but the embedding only when it is asked for."""
+
+    model: LinearModel
+    decoder: EdgeDecoder | None
+    states: NodeStates
+    graph: Graph
+
+    @cached_property
+    def embedding(self) -> np.ndarray:
+        """(N, D), one vector per node."""
+        return self.model.embed(self.states).numpy()
+
+    @cached_property
+    def edge_values(self) -> EdgeScores | None:
+        """What to show of edges; None where there were too few to learn from."""
+        if self.decoder is None:
+            return None
+        attended = self.graph.attended
+        rows = np.repeat(np.arange(self.graph.n_nodes), np.diff(attended.indptr))
+        pairs = np.stack([rows, attended.indices.astype(np.int64)], axis=1)
+        values = self.decoder.probabilities(self.states, pairs)
+        parts = (values, attended.indices, attended.indptr)
+        return EdgeScores(sp.csr_array(parts, attended.shape))
+
+    def reconstruction(self) -> np.ndarray:
+        """X̂, (N, F), dense."""
+        z = self.states.context @ self.model.reconstruction.weights
+        return self.model.coordinates.inverse_transform(z, self.graph.x)

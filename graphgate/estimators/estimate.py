@@ -13,10 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgate.datasets.synthetic import community_graph
-from graphgate.errors import InputError, MemoryLimitError, TrainingWarning
+from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.gate import GATE
+from graphgate.estimators.linear_estimate import (
+    LinearEstimate,
+    estimate_linear,
+    graph_like,
+    linear_bytes,
+)
+from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.training.adam import Adam
@@ -71,32 +77,39 @@ class Estimate:
 def estimate(
     graph: Graph | None = None,
     *,
+    method: str = "linear",
     n_nodes: int | None = None,
     n_edges: int | None = None,
     n_features: int | None = None,
     density: float = 1.0,
     directed: bool = False,
     **settings: Any,
-) -> Estimate:
-    """Estimate memory and time of training GATE on a graph, or on one of a given size.
+) -> LinearEstimate | Estimate:
+    """Estimate memory and time of a fit on a graph, or on one of a given size.
 
-    Memory is computed from the sizes of all arrays. Time is measured: this runs a few epochs on
-    the graph, or on a synthetic graph like it where it is large or only its size is given.
+    Memory is computed from the sizes of all arrays. Time is measured: this fits `LinearGATE`, or
+    runs a few epochs of `GATE`, on the graph, or on a synthetic graph like it where it is large or
+    only its size is given.
 
     Parameters
     ----------
     graph : the graph; without one, `n_nodes`, `n_edges` and `n_features` are required.
+    method : "linear" for `LinearGATE`, "gate" for `GATE`.
     density : fraction of the features that is not zero; below 1, they are sparse.
     directed : whether the graph of that size is directed.
-    settings : parameters of `GATE`.
+    settings : parameters of the estimator.
 
     Examples
     --------
-    >>> found = estimate(n_nodes=1000, n_edges=3000, n_features=50, dims=(32, 16), epochs=100)
-    >>> found.fits, found.fitting_dims
-    (True, (32, 16))
+    >>> estimate(n_nodes=1000, n_edges=3000, n_features=50).fits
+    True
+    >>> size = {"n_nodes": 1000, "n_edges": 3000, "n_features": 50}
+    >>> estimate(method="gate", dims=(32, 16), epochs=100, **size).fitting_dims
+    (32, 16)
     """
-    gate = GATE(**{"random_state": 0} | settings)
+    check_choice("method", method, ("linear", "gate"))
+    made = {"random_state": 0} | settings
+    gate: LinearGATE | GATE = LinearGATE(**made) if method == "linear" else GATE(**made)
     if graph is not None:
         if (n_nodes, n_edges, n_features) != (None, None, None):
             raise InputError("give either a graph or its size, not both")
@@ -106,6 +119,8 @@ def estimate(
         raise InputError("give a graph, or n_nodes, n_edges and n_features")
     else:
         counts = GraphCounts.planned(n_nodes, n_edges, n_features, density, directed=directed)
+    if isinstance(gate, LinearGATE):
+        return estimate_linear(counts, gate, graph, available_bytes())
     available, plan = _available(gate), plan_for(counts, gate)
     training = training_bytes(plan)
     loading = 0 if graph is not None else graph_bytes(counts)
@@ -123,19 +138,24 @@ def estimate(
     )
 
 
-def check_fits(graph: Graph, gate: GATE) -> None:
-    """Raise `MemoryLimitError` if training on a graph needs more memory than is available.
+def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
+    """Raise `MemoryLimitError` if a fit on a graph needs more memory than is available.
 
     graph : with features, as `gate.prepare` returns it.
     """
-    plan, available = plan_for(GraphCounts.of(graph), gate), _available(gate)
-    needed = training_bytes(plan)
+    counts, dims, hint = GraphCounts.of(graph), None, ""
+    if isinstance(gate, LinearGATE):
+        available, needed = available_bytes(), linear_bytes(counts, gate)
+    else:
+        plan, available = plan_for(counts, gate), _available(gate)
+        needed = training_bytes(plan)
+        dims = fitting_dims(plan, available)
+        hint = "; no dims would fit" if dims is None else f"; dims={dims} would fit"
     if available is None or needed <= available:
         return
-    dims = fitting_dims(plan, available)
     raise MemoryLimitError(
-        f"training needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
-        f"available; {'no dims would fit' if dims is None else f'dims={dims} would fit'}",
+        f"the fit needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
+        f"available{hint}",
         needed=needed,
         available=available,
         fitting_dims=dims,
@@ -170,7 +190,7 @@ def measured_time(counts: GraphCounts, gate: GATE, graph: Graph | None = None) -
     like = measured_counts(counts, gate)
     if like == counts and graph is not None:
         return _measured(gate, graph)
-    found, growth = _measured(gate, _graph_like(like)), counts.nodes / like.nodes
+    found, growth = _measured(gate, graph_like(like)), counts.nodes / like.nodes
     return TrainingTime(found.setup * growth, found.epoch * growth)
 
 
@@ -183,17 +203,6 @@ def measured_counts(counts: GraphCounts, gate: GATE) -> GraphCounts:
     fraction = nodes / counts.nodes
     pairs = min(round(counts.pairs * fraction), nodes * (nodes - 1) // 4)
     return replace(counts, nodes=nodes, pairs=pairs, entries=round(counts.entries * fraction))
-
-
-def _graph_like(counts: GraphCounts) -> Graph:
-    return community_graph(
-        counts.nodes,
-        counts.pairs if counts.directed else counts.pairs // 2,
-        counts.features,
-        n_entries=counts.entries if counts.sparse else None,
-        directed=counts.directed,
-        weighted=counts.weighted,
-    )
 
 
 def _measured(gate: GATE, graph: Graph) -> TrainingTime:

@@ -126,4 +126,4 @@ def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
 def from_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that `to_json` wrote."""
     found = {name: math.inf if value == _INFINITY else value for name, value in params.items()}
-    return found | {"dims": tuple(params["dims"])}
+    return found | ({"dims": tuple(params["dims"])} if "dims" in params else {})

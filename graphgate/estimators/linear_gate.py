@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
+from graphgate.estimators.embedded_graph import ScoredGraph
 from graphgate.estimators.linear_persistence import (
     PARAMS,
     SavedLinearGATE,
@@ -111,21 +112,21 @@ class LinearGATE(GraphEmbedder):
         Give the nodes to embed together with their neighborhood: what is more than two steps away
         counts little. `nodes` (ids or a mask) selects rows, in that order.
         """
-        graph = self._checked_graph(X, adjacency)
-        z = self.model_.embed(self._states(self._encoded(graph))).numpy()
+        z = self.encode(X, adjacency=adjacency).embedding
         if nodes is None:
             return self._with_ids(z, X)
-        rows = graph.rows(nodes)
+        rows = self._checked_graph(X, adjacency).rows(nodes)
         return self._with_ids(z[rows], X, rows)
 
     @torch.no_grad()
+    def encode(self, X: Any, *, adjacency: Any = None) -> ScoredGraph:
+        """Embedding, scores of edges and reconstruction of a graph, from one pass over it."""
+        graph = self._encoded(self._checked_graph(X, adjacency))
+        return ScoredGraph(self.model_, self.decoder_, self._states(graph), graph)
+
     def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """X̂, the features as their neighborhood and they themselves suggest them, (N, F), dense."""
-        graph = self._encoded(self._checked_graph(X, adjacency))
-        context = self._states(graph).context
-        return self.model_.coordinates.inverse_transform(
-            context @ self.model_.reconstruction.weights, graph.x
-        )
+        return self.encode(X, adjacency=adjacency).reconstruction()
 
     @torch.no_grad()
     def score_edges(self, pairs: Any, graph: Graph | None = None) -> np.ndarray:
@@ -160,6 +161,17 @@ class LinearGATE(GraphEmbedder):
         similarity = decoder.similarity(self._states(graph))
         rows, scores = propose_links(decoder, similarity, graph.adjacency, n, self.seed_)
         return graph.ids[rows], scores
+
+    @torch.no_grad()
+    def pair_scores(self, pairs: np.ndarray) -> np.ndarray:
+        """How likely an edge is, (M,), for (M, 2) rows of the graph given to `fit`.
+
+        The probability by `score_edges`, or the inner product of the two vectors where there were
+        too few edges to learn it.
+        """
+        if self.decoder_ is None:
+            return super().pair_scores(pairs)
+        return self.decoder_.probabilities(self._states(self._known_graph(None)), pairs)
 
     def _decoder(self) -> EdgeDecoder:
         check_is_fitted(self)

@@ -2,18 +2,27 @@
 
 from pathlib import Path
 
+from graphgate.errors import InputError
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.linear_persistence import KIND
 from graphgate.io.tensors import file_kind
 
+Estimator = LinearGATE | GATE
 
-def load_model(path: str | Path) -> LinearGATE | GATE:
+
+def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
     """The model that `save` wrote to a file, whichever estimator it is of.
+
+    device : where a `GATE` computes; the default is "cpu". `LinearGATE` has none.
 
     >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)])
     >>> LinearGATE(n_components=2).fit(graph).save("model.safetensors")
     >>> load_model("model.safetensors").transform(graph).shape
     (4, 2)
     """
-    return LinearGATE.load(path) if file_kind(path) == KIND else GATE.load(path)
+    if file_kind(path) != KIND:
+        return GATE.load(path, device=device or "cpu")
+    if device is not None:
+        raise InputError(f"{path} holds a LinearGATE, which has no device; omit it")
+    return LinearGATE.load(path)

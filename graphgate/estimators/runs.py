@@ -1,10 +1,12 @@
 """A run as a folder: its results and a record from which it can be rerun bit-identically.
 
 embedding.parquet     node_id, embedding, and label where the graph has labels
-model.safetensors     the model, for `GATE.load`
-attention.parquet     attention coefficients, one row per edge
-history.json          the losses of every epoch, and why training stopped
-run.json              settings, seed, versions, command, inputs with their SHA-256, metrics
+model.safetensors     the model, for `load_model`
+attention.parquet     GATE: attention coefficients, one row per edge
+history.json          GATE: the losses of every epoch, and why training stopped
+edge_scores.parquet   LinearGATE: how likely each edge is, one row per edge
+report.json           LinearGATE: what the graph tells about itself
+run.json              method, settings, seed, versions, command, inputs with their SHA-256, metrics
 """
 
 import hashlib
@@ -25,16 +27,19 @@ from graphgate.errors import InputError
 from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.hyperparameters import from_json, to_json
+from graphgate.estimators.linear_gate import LinearGATE
+from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import write_embedding
 from graphgate.io.files import Schema, StrPath, check_fields, check_new_folder
 from graphgate.io.graph_files import read_graph
-from graphgate.io.model_outputs import write_attention
+from graphgate.io.model_outputs import write_attention, write_edge_scores
 from graphgate.io.provenance import versions
 from graphgate.io.reading_options import ReadingOptions
 
 _FIELDS: Schema = {
     "command": str,
+    "method": str,
     "settings": dict,
     "reading": dict,
     "threads": int,
@@ -53,17 +58,20 @@ _NOT_RECORDED = ("checkpoint", "checkpoint_every", "progress")
 class RunRecord:
     """The content of run.json.
 
-    settings : parameters of `GATE` with which the run can be repeated, random_state included.
+    method : "linear" or "gate".
+    settings : parameters with which the run can be repeated, random_state included.
     reading : `ReadingOptions` with which the inputs are read.
     threads : number of threads, on which the last bits of sums depend.
     inputs : "edges" and, if there is a node table, "nodes" -> the "path" of the file, relative to
         the run's folder, and the "sha256" of its content.
     graph : its `repr`.
     embedding_sha256 : of the values, row by row.
-    metrics : epochs, stopped, the last value of each loss, and what the caller measured.
+    metrics : what the caller measured and, for GATE, epochs, stopped and the last value of each
+        loss.
     """
 
     command: str
+    method: str
     settings: dict[str, Any]
     reading: dict[str, Any]
     threads: int
@@ -82,7 +90,7 @@ class Rerun:
     changed : names of the inputs whose content differs from that of the original run.
     """
 
-    gate: GATE
+    gate: Estimator
     graph: Graph
     record: RunRecord
     inputs: dict[str, Path]
@@ -105,7 +113,7 @@ def embedding_sha256(embedding: np.ndarray) -> str:
 
 def write_run(
     folder: StrPath,
-    gate: GATE,
+    gate: Estimator,
     graph: Graph,
     *,
     inputs: Mapping[str, StrPath],
@@ -114,7 +122,7 @@ def write_run(
     threads: int | None = None,
     metrics: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a fitted GATE and everything needed to rerun it into a new folder.
+    """Write a fitted estimator and everything needed to rerun it into a new folder.
 
     The folder appears complete or not at all.
 
@@ -128,13 +136,18 @@ def write_run(
     metrics : measurements to record.
     """
     target = check_new_folder(folder)
-    history = gate.history_
     kept = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
     settings = to_json(kept | {"random_state": gate.seed_})
-    if history.stopped == "interrupted":  # what can be repeated is the part that was trained
-        settings["epochs"] = max(1, len(history))
+    measured = dict(metrics or {})
+    if isinstance(gate, GATE):
+        history = gate.history_
+        if history.stopped == "interrupted":  # what can be repeated is the part that was trained
+            settings["epochs"] = max(1, len(history))
+        losses = {name: values[-1] for name, values in history.series.items()}
+        measured |= {"epochs": len(history), "stopped": history.stopped, "losses": losses}
     record = RunRecord(
         command=command,
+        method="gate" if isinstance(gate, GATE) else "linear",
         settings=settings,
         reading=ReadingOptions(**reading or {}).to_dict(),
         threads=torch.get_num_threads() if threads is None else threads,
@@ -144,21 +157,23 @@ def write_run(
         },
         graph=repr(graph),
         embedding_sha256=embedding_sha256(gate.embedding_),
-        metrics={
-            **(metrics or {}),
-            "epochs": len(history),
-            "stopped": history.stopped,
-            "losses": {name: values[-1] for name, values in history.series.items()},
-        },
+        metrics=measured,
         versions=versions(),
     )
     with _complete_folder(target) as new:
         write_embedding(new / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values())
         gate.save(new / "model.safetensors")
-        attention = gate.attention_
-        write_attention(new / "attention.parquet", graph.ids, attention.encoder, attention.decoder)
-        series = {"stopped": history.stopped} | history.series
-        for name, content in (("history.json", series), ("run.json", asdict(record))):
+        contents: dict[str, Any] = {"run.json": asdict(record)}
+        if isinstance(gate, GATE):
+            alpha = gate.attention_
+            write_attention(new / "attention.parquet", graph.ids, alpha.encoder, alpha.decoder)
+            contents["history.json"] = {"stopped": history.stopped} | history.series
+        else:
+            scores = gate.encode(graph).edge_values
+            if scores is not None:
+                write_edge_scores(new / "edge_scores.parquet", graph.ids, scores.average)
+            contents["report.json"] = asdict(gate.report_)
+        for name, content in contents.items():
             text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
             (new / name).write_text(text, encoding="utf-8")
     return target
@@ -192,9 +207,10 @@ def read_run(folder: StrPath) -> RunRecord:
     for name, given in stored["inputs"].items():
         check_fields(given, _INPUT, what, f"input {name!r}")
     settings = stored["settings"]
-    known = GATE().get_params().keys() - set(_NOT_RECORDED)
-    if settings.keys() != known or not isinstance(settings["dims"], list):
-        raise InputError(f"{what}: its settings are not those of GATE")
+    made = {"linear": LinearGATE, "gate": GATE}.get(stored["method"])
+    known = set() if made is None else made().get_params().keys() - set(_NOT_RECORDED)
+    if settings.keys() != known or not isinstance(settings.get("dims", []), list):
+        raise InputError(f"{what}: its parameters are not those of its method")
     return RunRecord(**stored | {"settings": from_json(settings)})
 
 
@@ -211,7 +227,7 @@ def rerun(
     ----------
     folder : that `write_run` wrote.
     edges, nodes : files to read instead of those of the original run, which may have moved.
-    force : train even if memory will not suffice.
+    force : fit even if memory will not suffice.
     """
     record = read_run(folder)
     given = {"edges": edges, "nodes": nodes}
@@ -224,7 +240,7 @@ def rerun(
             raise InputError(f"the {name} of the run are not at {path}; give their new path")
     options = ReadingOptions.from_dict(record.reading)
     graph = read_graph(inputs["edges"], inputs.get("nodes"), **options.to_dict())
-    gate = GATE(**record.settings)
+    gate: Estimator = (LinearGATE if record.method == "linear" else GATE)(**record.settings)
     prepared = gate.prepare(graph)
     if not force:
         check_fits(prepared, gate)

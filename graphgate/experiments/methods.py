@@ -117,9 +117,7 @@ METHODS = {
         ),
         Method("dgi", f"{_BASELINES}.convolution_embedders:DGI", "DGI", "X, A"),
         Method("gate", _GATE, "GATE", "X, A", ("paper", *_OURS)),
-        Method(
-            "linear-gate", "graphgate.estimators.linear_gate:LinearGATE", "LinearGATE", "X, A", ()
-        ),
+        Method("linear", "graphgate.estimators.linear_gate:LinearGATE", "LinearGATE", "X, A", ()),
         Method("planetoid-t", f"{_BASELINES}.planetoid:PlanetoidT", "Planetoid-T", "X, A, Y"),
         Method("planetoid-i", f"{_BASELINES}.planetoid:PlanetoidI", "Planetoid-I", "X, A, Y"),
         Method(

@@ -107,8 +107,8 @@ def run_links(
     val_size, test_size : fractions of the edges that are held out, at random by the seed.
     """
     split = split_links(graph, val_size=val_size, test_size=test_size, random_state=seed)
-    embedding, cost = _trained(embed_nodes, method, split.graph, "transductive", ())
-    return RunResult.of(seed, score_split(embedding, split), cost)
+    _, cost = _trained(embed_nodes, method, split.graph, "transductive", ())
+    return RunResult.of(seed, score_split(method, split), cost)
 
 
 def is_classifier(method: Any) -> bool:

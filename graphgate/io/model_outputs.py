@@ -1,4 +1,4 @@
-"""What a model gives besides vectors, in files: attention per edge and reconstructed features.
+"""What a model gives besides vectors, in files: values of edges and reconstructed features.
 
 `.parquet` and `.csv` are tables; reconstructed features can also be written as `.npz`.
 """
@@ -61,6 +61,21 @@ def write_attention(
 ) -> Path:
     """Write `attention_table` to a .parquet or .csv file."""
     return write_table(path, attention_table(ids, encoder, decoder))
+
+
+def write_edge_scores(path: StrPath, ids: Any, scores: sp.csr_array) -> Path:
+    """Write source, target and score of every edge to a .parquet or .csv file.
+
+    scores : (N, N), row i for the edges to node i; an undirected edge has two rows.
+    """
+    names = id_array(ids)
+    targets = np.repeat(np.arange(len(names)), np.diff(scores.indptr))
+    columns = {
+        "source": names.take(pa.array(scores.indices)),
+        "target": names.take(pa.array(targets)),
+        "score": pa.array(scores.data),
+    }
+    return write_table(path, pa.table(columns))
 
 
 def write_reconstruction(

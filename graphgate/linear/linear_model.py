@@ -61,15 +61,17 @@ class NodeStates:
 
     def blocks(self, reconstruction: Reconstruction) -> Tensor:
         """(N, 4r + k) what the embedding is a projection of."""
-        parts = [
-            OWN * self.unit_vectors(self.own),
-            RECONSTRUCTED * self.unit_vectors(self.context @ reconstruction.weights),
-            SHALLOW * self.unit_vectors(self.shallow),
-            DEEP * self.unit_vectors(self.deep),
-        ]
+        r = self.own.shape[1]
+        rank = 0 if self.factors is None else self.factors.shape[1]
+        found = self.own.new_empty(len(self.own), n_block_columns(r, rank))
+        found[:, :r] = OWN * self.unit_vectors(self.own)
+        reconstructed = self.unit_vectors(self.context @ reconstruction.weights)
+        found[:, r : 2 * r] = RECONSTRUCTED * reconstructed
+        found[:, 2 * r : 3 * r] = SHALLOW * self.unit_vectors(self.shallow)
+        found[:, 3 * r : 4 * r] = DEEP * self.unit_vectors(self.deep)
         if self.factors is not None:
-            parts.append(STRUCTURE * self.unit_factors(self.factors))
-        return torch.cat(parts, dim=1)
+            found[:, 4 * r :] = STRUCTURE * self.unit_factors(self.factors)
+        return found
 
 
 @dataclass(frozen=True)

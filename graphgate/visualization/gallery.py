@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from matplotlib.axes import Axes
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention
+from graphgate.estimators.embedded_graph import Attention, EdgeScores, titled_values
 from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS
 from graphgate.experiments.methods import find_method
 from graphgate.experiments.reproduce import reproduce
@@ -38,7 +38,7 @@ def write_figures(
     folder: Path | str,
     graph: Graph,
     embedding: Any,
-    attention: Attention | sp.csr_array | None = None,
+    edge_values: Attention | EdgeScores | sp.csr_array | None = None,
     *,
     name: str = "graph",
     history: Mapping[str, Sequence[float]] | None = None,
@@ -52,7 +52,8 @@ def write_figures(
     ----------
     folder : is created where it does not exist.
     embedding : of the graph's nodes, an `Embedding` or an (N, D) array.
-    attention : `GATE.attention_`, or an (N, N) sparse array; without it there is no map of edges.
+    edge_values : `encode(graph).edge_values` of an estimator: attention of `GATE`, edge scores of
+        `LinearGATE`; or an (N, N) sparse array of attention. Without it there is no map of edges.
         With labels, attention within and between classes is written as JSON too.
     name : begins the titles and the names of the files of this graph.
     history : `GATE.history_.series`, for the loss curves.
@@ -64,18 +65,19 @@ def write_figures(
     check_formats(formats)
     title = name[:1].upper() + name[1:]
     points = project(vectors_of(graph, embedding), random_state)
-    alpha = attention.average if isinstance(attention, Attention) else attention
     figures = {} if results is None else ablation_charts(results)
-    caption = f"{title}: {graph.n_nodes:,} nodes, GATE and t-SNE"
+    caption = f"{title}: {graph.n_nodes:,} nodes, t-SNE of the embedding"
     figures[f"{name}-nodes"] = draw_nodes(points, graph.labels, graph.classes, title=caption)
     statistics = None
-    if alpha is not None:
-        found = edge_attention(alpha)
-        caption = f"{title}: {len(found.edges):,} edges, width by attention"
+    if edge_values is not None:
+        edge_title, values = titled_values(edge_values)
+        found = edge_attention(values)
+        caption = f"{title}: {len(found.edges):,} edges, width by {edge_title}"
         figures[f"{name}-edges"] = draw_edges(
             points, found, graph.labels, graph.classes, title=caption
         )
-        statistics = None if graph.labels is None else class_attention(found, graph.labels)
+        if graph.labels is not None and edge_title == "attention":
+            statistics = class_attention(found, graph.labels)
     if history is not None:
         losses = {
             "loss": history["loss"],

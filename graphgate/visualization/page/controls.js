@@ -285,10 +285,11 @@ function showSelected() {
   const neighbors = neighborsOf(node);
   const most = neighbors[0]?.value || 1;
   const many = count(neighbors.length, "neighbor");
-  $("neighbors-title").textContent = about.hasAttention
-    ? `Attends to ${many}, largest first` : many;
+  const order = about.edgeTitle === "attention" ? `Attends to ${many}, largest first`
+    : `${many}, largest ${about.edgeTitle} first`;
+  $("neighbors-title").textContent = about.edgeTitle === null ? many : order;
   const items = neighbors.slice(0, LISTED)
-    .map((each) => nodeButton(each, each.value / most, about.hasAttention));
+    .map((each) => nodeButton(each, each.value / most, about.edgeTitle !== null));
   if (neighbors.length > LISTED) {
     items.push(element("li", `and ${neighbors.length - LISTED} more`, "more"));
   }
@@ -528,12 +529,18 @@ function startMap() {
   repaint();
 }
 
+const EDGE_NOTES = {
+  "attention": " Edges: attention, mean of both directions.",
+  "edge score": " Edges: how likely each is, by the structure decoder.",
+};
+
 function start() {
   $("title").textContent = about.title;
   $("counts").textContent = `${count(N, "node")}, ${count(about.edges, "edge")}`;
   $("layout").textContent = `Positions: ${about.layout}.` +
-    (about.hasAttention ? " Edges: attention, mean of both directions." : "");
-  $("attention-filter").hidden = !about.hasAttention;
+    (EDGE_NOTES[about.edgeTitle] ?? "");
+  $("edge-filter").hidden = about.edgeTitle === null;
+  $("threshold-label").textContent = `Minimum ${about.edgeTitle}`;
   sketch = new Sketch($("map"));
   fillColumns();
   watchControls();

@@ -25,7 +25,7 @@ function later(make) {
 
 const points = Float32Array.from(block("points"), (step) => (step / 65535) * SIDE);
 const edges = block("edges");
-const attention = Float32Array.from(block("attention"), (step) => step / 65535);
+const edgeValues = Float32Array.from(block("edge-values"), (step) => step / 65535);
 const strengths = meanStrengths();
 const columns = about.columns.map((column, at) => ({
   ...column,
@@ -37,17 +37,17 @@ const nearestCosines = later(() => block("cosine"));
 const idOf = (node) => (about.ids ? about.ids[node] : String(node));
 const searchable = later(() => Array.from({ length: N }, (_, node) => idOf(node).toLowerCase()));
 
-/** Attention per edge, the mean of its directions; edges are sorted by it, largest first. */
+/** The value of each edge, the mean of its directions; edges are sorted by it, largest first. */
 function meanStrengths() {
   const mean = new Float32Array(about.edges);
   for (let e = 0; e < mean.length; e++) {
-    const [there, back] = [attention[2 * e], attention[2 * e + 1]];
+    const [there, back] = [edgeValues[2 * e], edgeValues[2 * e + 1]];
     mean[e] = there && back ? (there + back) / 2 : there + back;
   }
   return mean;
 }
 
-/** The number of edges with at least this attention; they come first. */
+/** The number of edges with at least this value; they come first. */
 function edgesFrom(threshold) {
   let [low, high] = [0, strengths.length];
   while (low < high) {
@@ -72,14 +72,14 @@ const incidence = later(() => {
   return { start, list };
 });
 
-/** The neighbors that a node attends to, largest attention first: {node, value}. */
+/** The neighbors that a node attends to, largest value first: {node, value}. */
 function neighborsOf(node) {
   const { start, list } = incidence();
   const found = [];
   for (let at = start[node]; at < start[node + 1]; at++) {
     const e = list[at];
     const first = edges[2 * e] === node;
-    const value = attention[2 * e + (first ? 0 : 1)];
+    const value = edgeValues[2 * e + (first ? 0 : 1)];
     if (value > 0) found.push({ node: edges[2 * e + (first ? 1 : 0)], value });
   }
   return found.sort((a, b) => b.value - a.value || a.node - b.node);

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention
+from graphgate.estimators.embedded_graph import Attention, EdgeScores, titled_values
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.tasks.classification import encode_labels
@@ -39,9 +39,10 @@ class PageContent:
     points : (N, 2) positions on the map.
     ids : N names.
     columns : what nodes can be colored by.
-    edges : (E, 2) pairs of rows u < v, largest attention first.
-    attention : (E, 2), u to v and v to u, averaged over the layers; NaN where a node does not
-        attend to the other. Ones if `has_attention` is False.
+    edges : (E, 2) pairs of rows u < v, largest value first.
+    edge_values : (E, 2), u to v and v to u; NaN where a node does not attend to the other. Ones if
+        there is no `edge_title`.
+    edge_title : what the values of edges are, "attention" or "edge score"; None if there are none.
     nearest, cosines : (N, K), the nearest nodes in the embedding, nearest first.
     """
 
@@ -51,8 +52,8 @@ class PageContent:
     ids: tuple[str, ...]
     columns: tuple[NodeColumn, ...]
     edges: np.ndarray
-    attention: np.ndarray
-    has_attention: bool
+    edge_values: np.ndarray
+    edge_title: str | None
     nearest: np.ndarray
     cosines: np.ndarray
 
@@ -60,7 +61,7 @@ class PageContent:
 def build_content(
     graph: Graph,
     embedding: Any,
-    attention: Attention | sp.sparray | None = None,
+    edge_values: Attention | EdgeScores | sp.sparray | None = None,
     *,
     title: str = "Embedded graph",
     points: np.ndarray | None = None,
@@ -74,7 +75,8 @@ def build_content(
     ----------
     embedding : an `Embedding` of the graph's nodes, whose labels are shown if the graph has none,
         or an (N, D) array.
-    attention : `GATE.attention_`, or an (N, N) sparse array; None shows edges without attention.
+    edge_values : `encode(graph).edge_values` of an estimator: attention of `GATE`, edge scores of
+        `LinearGATE`; or an (N, N) sparse array of attention. None shows edges without values.
     title : the heading.
     points : (N, 2) positions; the default is t-SNE of the embedding.
     clusters : N values; the default is k-means with as many clusters as classes.
@@ -90,12 +92,12 @@ def build_content(
     [[0, 1], [1, 2], [2, 3]]
     """
     n, z = graph.n_nodes, vectors_of(graph, embedding)
-    alpha = attention.average if isinstance(attention, Attention) else attention
-    if alpha is None:
-        alpha = graph.attended.astype(bool).astype(np.float32)
-    if alpha.shape != (n, n):
-        raise InputError(f"the attention has shape {alpha.shape}, but the graph has {n:,} nodes")
-    found = edge_attention(sp.csr_array(alpha))
+    edge_title, values = None, graph.attended.astype(bool).astype(np.float32)
+    if edge_values is not None:
+        edge_title, values = titled_values(edge_values)
+    if values.shape != (n, n):
+        raise InputError(f"the {edge_title} has shape {values.shape}, but there are {n:,} nodes")
+    found = edge_attention(sp.csr_array(values))
     order = np.argsort(-found.raw.astype(np.float32), kind="stable")
     layout = "as given"
     if points is None:
@@ -125,8 +127,8 @@ def build_content(
         ids=tuple(map(str, graph.ids.tolist())),
         columns=tuple(_all_columns(graph, own, columns or {})),
         edges=found.edges[order],
-        attention=found.directions[order].astype(np.float32),
-        has_attention=attention is not None,
+        edge_values=found.directions[order].astype(np.float32),
+        edge_title=edge_title,
         nearest=nearest,
         cosines=cosines,
     )

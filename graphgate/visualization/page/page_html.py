@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention
+from graphgate.estimators.embedded_graph import Attention, EdgeScores
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_bytes
 from graphgate.visualization.maps import COLORS, UNLABELLED
@@ -25,14 +25,14 @@ PYDECK = "0.9.3"  # pinned in pyproject.toml too; its bundle has deck.gl and lum
 SHA256 = "63b908f47867492024126a39ef1adde632144364ad28287743b0c1d9b3137155"
 SCRIPTS = ("graph_data.js", "sketch.js", "controls.js")
 MOST_DRAWN_EDGES = 200_000
-STEPS = 65_535  # positions, attention and cosines are sent as integers up to this
+STEPS = 65_535  # positions, values of edges and cosines are sent as integers up to this
 
 
 def write_page(
     path: Path | str,
     graph: Graph,
     embedding: Any,
-    attention: Attention | sp.sparray | None = None,
+    edge_values: Attention | EdgeScores | sp.sparray | None = None,
     **options: Any,
 ) -> Path:
     """Write an interactive page of an embedded graph: one self-contained HTML file.
@@ -40,7 +40,7 @@ def write_page(
     Parameters
     ----------
     path : the file, which appears whole or not at all.
-    graph, embedding, attention, options : as in
+    graph, embedding, edge_values, options : as in
         `graphgate.visualization.page.page_content.build_content`.
 
     Examples
@@ -48,7 +48,7 @@ def write_page(
     >>> graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)], labels=["a", "a", "b"])
     >>> write_page("page.html", graph, np.eye(3), title="Three nodes")  # doctest: +SKIP
     """
-    content = build_content(graph, embedding, attention, **options)
+    content = build_content(graph, embedding, edge_values, **options)
     write_bytes(path, make_page(content))
     return Path(path)
 
@@ -112,7 +112,7 @@ def _data(content: PageContent) -> str:
     blocks = {
         "points": _block(_steps(_framed(content.points)), "u2"),
         "edges": _block(content.edges, index),
-        "attention": _block(_attention_steps(content.attention), "u2"),
+        "edge-values": _block(_edge_value_steps(content.edge_values), "u2"),
         "nearest": _block(content.nearest, index),
         "cosine": _block(_steps((content.cosines + 1) / 2), "u2"),
     }
@@ -129,7 +129,7 @@ def _data(content: PageContent) -> str:
         "columns": [description for description, _ in columns],
         "colors": COLORS,
         "noColor": UNLABELLED,
-        "hasAttention": content.has_attention,
+        "edgeTitle": content.edge_title,
         "mostDrawnEdges": MOST_DRAWN_EDGES,
     }
     return "\n".join(
@@ -172,6 +172,6 @@ def _steps(fractions: np.ndarray) -> np.ndarray:
     return np.rint(np.clip(fractions, 0, 1) * STEPS)
 
 
-def _attention_steps(values: np.ndarray) -> np.ndarray:
+def _edge_value_steps(values: np.ndarray) -> np.ndarray:
     """Steps from 1; 0 where a node does not attend to the other."""
     return np.where(np.isfinite(values), np.maximum(_steps(np.nan_to_num(values)), 1), 0)

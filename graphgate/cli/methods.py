@@ -1,0 +1,96 @@
+"""Which estimator a command is about, from the options that it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+import graphgate
+from graphgate.cli.inputs import check_memory, naming_files, parse_dims, read_named_graph
+from graphgate.cli.options import GraphOptions
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    from graphgate.estimators.loading import Estimator
+    from graphgate.graph.graph import Graph
+
+METHODS = ("linear", "gate")
+
+
+def chosen_method(
+    method: str | None, gate: Mapping[str, Any], linear: Mapping[str, Any] | None = None
+) -> str:
+    """The method that is named, else the one whose options are given, else "linear".
+
+    gate, linear : options that only that method has, None where they are not given.
+    """
+    if method is not None and method not in METHODS:
+        raise InputError(f"unknown method {method!r}; use {' or '.join(METHODS)}")
+    of_gate = [name for name, value in gate.items() if value is not None]
+    of_linear = [name for name, value in (linear or {}).items() if value is not None]
+    chosen = method or ("gate" if of_gate else "linear")
+    foreign = of_gate if chosen == "linear" else of_linear
+    if foreign:
+        other = METHODS[chosen == "linear"]
+        raise InputError(
+            f"{_option(foreign[0])} is an option of --method {other}; omit it, or use that method"
+        )
+    if method is None and of_gate:
+        typer.echo(f"{_option(of_gate[0])} selects --method gate", err=True)
+    return chosen
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def make_estimator(
+    method: str, given: Mapping[str, Any], options: GraphOptions, seed: int = 0
+) -> Estimator:
+    """An estimator with the parameters that are given, and defaults for those that are None."""
+    params = {name: value for name, value in given.items() if value is not None}
+    common: dict[str, Any] = {"random_state": seed, "scale": not options.no_scale}
+    if method == "linear":
+        return graphgate.LinearGATE(**params, **common)
+    if "dims" in params:
+        params["dims"] = parse_dims(params["dims"])
+    return graphgate.GATE(**params, **common)
+
+
+def embedded_graph(
+    method: str | None,
+    dataset: str | None,
+    model: Path | None,
+    edges: Path | None,
+    nodes: Path | None,
+    options: GraphOptions,
+) -> tuple[str, Graph, Estimator]:
+    """Name, graph and fitted estimator; without a saved model, one is fitted."""
+    if model is not None and method is not None:
+        raise InputError("the saved model has its method; omit --method")
+    gate = None if model is None else graphgate.load_model(model)
+    name, graph = read_named_graph(dataset, edges, nodes, options, gate)
+    if gate is not None:
+        return name, graph, gate
+    gate = make_estimator(chosen_method(method, {}), {}, options)
+    if isinstance(gate, graphgate.GATE) and edges is None:
+        from graphgate.experiments.experiment import find_experiment
+
+        assert dataset is not None
+        experiment = find_experiment("gate", dataset, "transductive")
+        assert experiment is not None
+        gate.set_params(**experiment.params)
+    with naming_files(edges, nodes):
+        fit_checked(gate, graph)
+    return name, graph, gate
+
+
+def fit_checked(gate: Estimator, graph: Graph, *, force: bool = False) -> None:
+    """Fit, if memory suffices or `force` says so."""
+    prepared = gate.prepare(graph)
+    if not force:
+        check_memory(gate, prepared)
+    gate.fit(prepared)
