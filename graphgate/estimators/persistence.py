@@ -98,14 +98,14 @@ def load_model(path: Path | str) -> SavedModel:
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
     if f < 1 or (names is not None and [type(name) for name in names] != [str] * f):
-        raise InputError(f"{what}: its feature names do not fit its {f} features")
+        raise InputError(f"{what}: its feature names do not match its {f} features")
     body = header["encoder"]
     encoder = None if body is None else AttributeEncoder.from_dict(body, what)
     if encoder is not None and encoder.get_feature_names_out().tolist() != names:
-        raise InputError(f"{what}: its feature names are not those of its encoder")
+        raise InputError(f"{what}: its feature names do not match its encoder")
     kind = GraphKind(**header["fitted_on"])
     if kind.content not in get_args(Content) or (encoder is None) != (kind.content == "features"):
-        raise InputError(f"{what}: its encoder does not fit the content {kind.content!r}")
+        raise InputError(f"{what}: its encoder does not match the content {kind.content!r}")
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
     dtype = DTYPES[params["dtype"]]
