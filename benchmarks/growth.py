@@ -67,7 +67,7 @@ def line(size: dict[str, Any]) -> str:
     if size["status"] != "ok":
         return f"{size['nodes']:>12,} nodes: {size['status']}"
     seconds, peak = size["epoch_seconds"]["median"], size["peak_memory_mb"]
-    return f"{size['nodes']:>12,} nodes: {seconds:8.2f} s an epoch, peak {peak:,.0f} MiB"
+    return f"{size['nodes']:>12,} nodes: {seconds:8.2f} s per epoch, peak {peak:,.0f} MiB"
 
 
 def main() -> None:

@@ -195,9 +195,12 @@ def test_a_column_without_values_matches_any_kind():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"n": [1], "b": [True], "k": ["x"]}, r"lack the column 'w' \(words\).*there are n, b, k"),
-        ({"n": ["x"], "b": [True], "k": ["x"], "w": [[]]}, "'n' was number in fit, but is cat"),
-        ({"n": [1], "b": [True], "k": [1], "w": [[]]}, "'k' was category in fit, but is numb"),
+        (
+            {"n": [1], "b": [True], "k": ["x"]},
+            r"lack the column 'w' \(words\).*columns are n, b, k",
+        ),
+        ({"n": ["x"], "b": [True], "k": ["x"], "w": [[]]}, "'n' was of kind number in fit, but is"),
+        ({"n": [1], "b": [True], "k": [1], "w": [[]]}, "'k' was of kind category in fit, but"),
         (
             {"n": [1e300], "b": [True], "k": ["x"], "w": [[]]},
             "'n' has the value 1e[+]300 in row 0, which",
@@ -225,7 +228,7 @@ def test_feature_names_must_be_distinct():
         AttributeEncoder().fit(Attributes.from_columns({"a": ["b"], "a=b": [1]}))
     with pytest.raises(InputError, match="two features would be named 'a=1'"):
         AttributeEncoder().fit(table(a=[1, "1"]))
-    with pytest.raises(InputError, match="no column holds a value"):
+    with pytest.raises(InputError, match="no column has a value"):
         AttributeEncoder().fit(Attributes.from_columns({"a": [None]}, kinds={"a": "category"}))
 
 
@@ -244,7 +247,7 @@ def changed(column: int, **fields) -> dict:
         (None, "not a JSON object"),
         ({"scale": True}, "lacks 'columns'"),
         ({"scale": 1, "columns": []}, "'scale' in its encoder has the wrong type"),
-        ({"scale": True, "columns": []}, "give no features"),
+        ({"scale": True, "columns": []}, "yield no features"),
         ({"scale": True, "columns": [3]}, "a column of kind None"),
         ({"scale": True, "columns": [{"kind": ["number"]}]}, r"a column of kind \['number'\]"),
         (changed(0, kind="date"), "a column of kind 'date'"),

@@ -74,7 +74,7 @@ def test_the_content_of_the_table():
     assert found.kinds == {"b": "number", "a": "category"}
     assert "a" in found
     assert repr(found) == "Attributes(2 rows: b number, a category)"
-    with pytest.raises(InputError, match="no column 'c'; there are b, a"):
+    with pytest.raises(InputError, match="no column 'c'; the columns are b, a"):
         found.column("c")
 
 

@@ -89,7 +89,7 @@ def test_a_finished_run_makes_room_for_another(path, logged):
     run(path, 10, "one")
     assert run(path, 6, "two") == run(None, 6)
     assert logged.messages == [
-        f"the checkpoint {path} of another run, which has finished, is replaced"
+        f"replacing the checkpoint {path}, which belongs to another run that has finished"
     ]
     assert read_tensors(path, "checkpoint", FIELDS)[0]["run"] == "two"
 
@@ -123,7 +123,7 @@ def test_a_checkpoint_without_a_valid_history_is_refused(path, series):
     run(path, 2)
     header, tensors = read_tensors(path, "checkpoint", FIELDS)
     write_tensors(path, "checkpoint", header | {"history": series}, tensors)
-    with pytest.raises(InputError, match="no valid history"):
+    with pytest.raises(InputError, match="no valid loss history"):
         run(path, 20)
 
 

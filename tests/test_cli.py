@@ -109,7 +109,7 @@ def test_warnings_are_plain_notes(run):
     Path("edges.csv").write_text(EDGES + "a,z\n")
     code, _, err = run(*embed_options(), "--epochs", "3", "--learning-rate", "0.1")
     assert code == 0
-    assert "note: edges.csv: 1 of 6 edges names a node that nodes.csv lacks" in err
+    assert "note: edges.csv: 1 of 6 edges refers to a node that is not in nodes.csv" in err
     assert "\nnote: the loss was still falling after 3 epochs" in err
     assert "Warning" not in err
 
@@ -225,12 +225,12 @@ def test_an_existing_output_is_replaced(run):
         (["--seed", "-1"], "random_state == -1, must be >= 0"),
         (["--out", "no/out.parquet"], "no does not exist"),
         (["--out", "out.pkl"], "must end in .parquet, .csv"),
-        (["--out", "."], "is a directory"),
+        (["--out", "."], "is a folder"),
         (["--model", "no/m.safetensors"], "no does not exist"),
         (["--model", "m.pkl"], "must end in .safetensors"),
         (["--checkpoint", "no/c.safetensors"], "no does not exist"),
         (["--nodes", "none.csv"], "none.csv does not exist"),
-        (["--nodes", "."], "is a directory"),
+        (["--nodes", "."], "is a folder"),
         (["--preset", "paper", "--learning-rate", "1e6"], "training diverged"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -271,7 +271,7 @@ def test_a_missing_edge_file(refused):
         ("nodes.csv", "", "is empty"),
         ("nodes.csv", NODES.replace("3,1,0", "3,inf,0"), "line 4"),
         ("nodes.csv", NODES.replace("3,1,0", "3,1"), "line 4"),
-        ("nodes.csv", NODES + "a,1,1,1\n", "ids must be distinct"),
+        ("nodes.csv", NODES + "a,1,1,1\n", "ids must be unique"),
         ("nodes.csv", b"\x89PNG\r\n\x1a\n\0\0\xff", "nodes.csv"),
         ("edges.csv", "from,to\na,b\n", "source"),
         ("edges.csv", EDGES + "a,\n", "the empty cell is not an id"),
@@ -477,7 +477,7 @@ def test_a_finished_checkpoint_makes_room_for_new_data(run):
     Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
     code, _, err = run(*embed_options("new.parquet"), "--checkpoint", "c.safetensors")
     assert code == 0, err
-    assert "note: the checkpoint c.safetensors of another run, which has finished, is re" in err
+    assert "note: replacing the checkpoint c.safetensors, which belongs to another run that" in err
     run(*embed_options("fresh.parquet"))
     assert vectors("new.parquet").tobytes() == vectors("fresh.parquet").tobytes()
     code, _, err = run(*embed_options("again.parquet"), "--checkpoint", "c.safetensors")
@@ -576,16 +576,16 @@ def test_evaluate_inductively(run, small_data):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--dataset", "ogbn"], "there is no dataset 'ogbn'; the names are cora"),
-        (["--dataset", "Cora"], "there is no dataset 'Cora'"),
+        (["--dataset", "ogbn"], "unknown dataset 'ogbn'; use one of cora"),
+        (["--dataset", "Cora"], "unknown dataset 'Cora'"),
         (["--method", "gatt"], "unknown method 'gatt'"),
         (["--method", "gcn", "--preset", "paper"], "the method 'gcn' has no presets"),
         (["--method", "gcn", "--setting", "inductive"], "'gcn' has no inductive setting on cora"),
         (["--method", ":"], "unknown method ':'"),
         (["--set", "epochs"], "--set takes NAME=VALUE, got 'epochs'"),
         (["--set", "epochs=0"], "epochs == 0, must be >= 1"),
-        (["--set", "epochs=many"], "epochs of the method 'gate' is a number, got 'many'"),
-        (["--set", "speed=9"], "the method 'gate' cannot be made"),
+        (["--set", "epochs=many"], "epochs of the method 'gate' must be a number, got 'many'"),
+        (["--set", "speed=9"], "the method 'gate' cannot be created"),
         (["--setting", "semi"], "unknown setting 'semi'"),
         (["--preset", "ours"], "unknown preset 'ours'"),
         (["--probe", "svm"], "unknown probe 'svm'"),
@@ -692,12 +692,12 @@ def test_data_verify_finds_an_altered_download(run, fake_cora, monkeypatch):
 
 @pytest.mark.parametrize("command", ["fetch", "verify"])
 def test_an_unknown_dataset(refused, command):
-    assert "there is no dataset 'ogbn'" in refused("data", command, "ogbn")
+    assert "unknown dataset 'ogbn'" in refused("data", command, "ogbn")
 
 
 def test_nothing_is_fetched_if_one_name_is_wrong(refused, monkeypatch):
     monkeypatch.setattr(citation, "fetch_dataset", lambda *a, **k: pytest.fail("fetched"))
-    assert "there is no dataset 'ogbn'" in refused("data", "fetch", "cora", "ogbn")
+    assert "unknown dataset 'ogbn'" in refused("data", "fetch", "cora", "ogbn")
 
 
 def test_fetch_reports_where_the_files_are(run, monkeypatch, tmp_path):

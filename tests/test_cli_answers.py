@@ -229,15 +229,15 @@ def test_links_of_a_users_graph(run, dims):
     [
         ([], "no edges are given; add EDGES"),
         (["--nodes", "nodes.csv"], "no edges are given; add EDGES"),
-        (["--dataset", "ogbn"], "there is no dataset 'ogbn'"),
+        (["--dataset", "ogbn"], "unknown dataset 'ogbn'"),
         (["edges.csv", "--dataset", "cora"], "give either EDGES or --dataset NAME"),
         (["edges.csv", "--nodes", "nodes.csv", "--test", "0"], "test_size must be above 0"),
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
         (
             ["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"],
-            "GCN is a classifier and gives no",
+            "GCN is a classifier and has no",
         ),
-        (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be made"),
+        (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be created"),
     ],
 )
 def test_wrong_arguments_of_links(refused, arguments, words):

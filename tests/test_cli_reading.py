@@ -186,7 +186,7 @@ def test_a_repeated_run_reads_its_files_as_it_did(run):
     Path("kept/run.json").write_text(json.dumps(record | {"reading": {"speed": 1}}))
     code, _, err = run("embed", "--repeat", "kept", "--out", "y.npy")
     assert code == 2
-    assert "is not an option of reading a graph" in err
+    assert "unknown reading option" in err
 
 
 @pytest.mark.parametrize("command", ["links", "estimate", "explore", "figures"])

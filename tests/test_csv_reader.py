@@ -201,7 +201,7 @@ def test_paths_that_are_not_files(tmp_path):
     (tmp_path / "nodes.csv").write_text(NODES)
     with pytest.raises(InputError, match=r"edges\.csv does not exist"):
         read_graph(tmp_path / "edges.csv", tmp_path / "nodes.csv")
-    with pytest.raises(InputError, match=r"is a directory; name a file in it"):
+    with pytest.raises(InputError, match=r"is a folder; pass a file in it"):
         read_graph(tmp_path, tmp_path / "nodes.csv")
     (tmp_path / "nodes.doc").touch()
     with pytest.raises(

@@ -67,13 +67,13 @@ def test_a_written_embedding_can_be_a_node_table(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "z", "labels", "words"),
     [
-        ([1], Z, None, r"shape \(2, 3\) for 1 node ids"),
+        ([1], Z, None, r"shape \(2, 3\), but 1 node ids"),
         ([1, 2], Z[0], None, r"shape \(3,\)"),
         ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
         ([1, "a"], Z, None, r"the node id 1 cannot be stored"),
         ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be stored: use only integers"),
         ([True, False], Z, None, r"the node id True cannot be stored"),
-        ([1, 2**70], Z, None, r"a node id does not fit into 64 bits"),
+        ([1, 2**70], Z, None, r"a node id does not fit in 64 bits"),
         ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
         ([1, 2], Z, [0.5, "x"], r"the label 0\.5 cannot be stored"),
     ],
@@ -191,7 +191,7 @@ def test_formats_refuse_what_they_cannot_store(tmp_path):
     [
         ("z.pkl", b"", "must end in one of"),
         ("z.csv", b"a,b\n1,2\n", "has no column 'node_id'"),
-        ("z.csv", b"node_id,e0\n1,2\n1,3\n", "names a node twice"),
+        ("z.csv", b"node_id,e0\n1,2\n1,3\n", "contains a node twice"),
         (
             "z.csv",
             b"node_id,e0\n1,nan\n",
@@ -224,12 +224,12 @@ def test_tables_and_arrays_that_are_not_embeddings(tmp_path):
     for vectors in ([[1.0], [1.0, 2.0]], [[1.0], [1.0, 2.0, 3.0]], [[1.0], None], [1.0, 2.0]):
         table = pyarrow.table({"node_id": [1, 2], "embedding": vectors})
         pyarrow.parquet.write_table(table, tmp_path / "z.parquet")
-        with pytest.raises(InputError, match="must list D numbers per node"):
+        with pytest.raises(InputError, match="must contain a list of D numbers per node"):
             read_embedding(tmp_path / "z.parquet")
     np.savez(tmp_path / "z.npz", ids=np.array([1, 2]))
     with pytest.raises(InputError, match="is not a readable embedding"):
         read_embedding(tmp_path / "z.npz")
-    for path, words in ((tmp_path / "absent.npz", "does not exist"), (tmp_path, "is a directory")):
+    for path, words in ((tmp_path / "absent.npz", "does not exist"), (tmp_path, "is a folder")):
         with pytest.raises(InputError, match=words):
             read_embedding(path)
 

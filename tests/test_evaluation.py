@@ -168,7 +168,7 @@ def test_probe_and_unseen_follow_the_preset(dataset, preset, probe, unseen, monk
         ({"method": "gatt"}, "unknown method 'gatt'; use one of raw, "),
         ({"method": "gcn", "setting": "inductive"}, "'gcn' has no inductive setting on cora"),
         ({"method": "gcn", "preset": "paper"}, "'gcn' has no presets, got preset='paper'"),
-        ({"params": {"speed": 3}}, "'gate' cannot be made: .*'speed'"),
+        ({"params": {"speed": 3}}, "'gate' cannot be created: .*'speed'"),
         ({"preset": "ours"}, "unknown preset 'ours'; use one of authors, paper"),
         ({"setting": "semi"}, "unknown setting 'semi'; use one of transductive, inductive, clus"),
     ],

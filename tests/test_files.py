@@ -29,9 +29,9 @@ def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
         ("z.txt", r"must end in \.parquet or \.csv"),
         ("z", r"must end in \.parquet or \.csv"),
         (".csv", r"must end in"),
-        ("dir.csv", r"is a directory"),
+        ("dir.csv", r"is a folder"),
         ("absent/z.csv", r"absent does not exist"),
-        ("file/z.csv", r"file is not a directory"),
+        ("file/z.csv", r"file is not a folder"),
     ]:
         with pytest.raises(InputError, match=words):
             check_output_path(tmp_path / path, kinds)

@@ -370,21 +370,21 @@ def test_features_attributes_and_edges_are_not_confused():
     features, edges = Graph(x, graph.adjacency), Graph(adjacency=graph.adjacency)
     by_features, by_attributes, by_edges = (small().fit(each) for each in (features, graph, edges))
     for gate, other, words in [
-        (by_features, graph, "fitted on features, but .* attributes; give its 13 features as x"),
-        (by_features, edges, "fitted on features, but .* edges only; give its 13 features as x"),
-        (by_attributes, edges, "on attributes, but .* edges only; give the attributes size, kind"),
+        (by_features, graph, "fitted on features, but .* attributes; pass its 13 features as x"),
+        (by_features, edges, "fitted on features, but .* edges only; pass its 13 features as x"),
+        (by_attributes, edges, "on attributes, but .* edges only; pass the attributes size, kind"),
         (
             by_attributes,
             features,
-            "on attributes, but the graph has features; give the attributes size",
+            "on attributes, but the graph has features; pass the attributes size",
         ),
-        (by_edges, graph, "fitted on edges only, but the graph has attributes; give the edges wi"),
-        (by_edges, features, "on edges only, but the graph has features; give the edges without"),
+        (by_edges, graph, "fitted on edges only, but the graph has attributes; pass the edges wi"),
+        (by_edges, features, "on edges only, but the graph has features; pass the edges without"),
     ]:
         with pytest.raises(InputError, match=words) as caught:
             gate.transform(other)
         assert caught.value.about == "nodes"
-    with pytest.raises(InputError, match=r"features; give the attributes size"):
+    with pytest.raises(InputError, match=r"features; pass the attributes size"):
         by_attributes.transform(x, adjacency=graph.adjacency)
     # A model fitted again forgets what it knew.
     assert by_attributes.fit(x).encoder_ is None
@@ -528,7 +528,7 @@ def test_a_pipeline_does_not_predict_without_the_edges():
     x, y = graph.x.toarray(), np.arange(20) % 2
     pipeline = Pipeline([("gate", small()), ("probe", LogisticRegression())])
     pipeline.fit(x, y, gate__adjacency=graph.adjacency)
-    with pytest.raises(InputError, match=r"fitted on a graph with edges.* give it a Graph in fit"):
+    with pytest.raises(InputError, match=r"fitted on a graph with edges.* pass a Graph to fit"):
         pipeline.predict(x)
     gate = pipeline.named_steps["gate"]
     with pytest.raises(InputError, match="or pass adjacency="):

@@ -58,7 +58,7 @@ def test_the_same_graph_with_features():
     taken = graph.with_x(x, copy=False)
     assert taken.x is x
     assert not x.flags.writeable
-    with pytest.raises(InputError, match="features have 2 rows for 3 nodes; give one row per node"):
+    with pytest.raises(InputError, match="features have 2 rows for 3 nodes; pass one row per node"):
         graph.with_x(np.eye(2))
 
 
@@ -97,7 +97,7 @@ def test_a_graph_of_edges_only():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Graph(), "give features, attributes, or a square adjacency"),
+        (lambda: Graph(), "pass features, attributes, or a square adjacency matrix"),
         (lambda: Graph(None, 3), r"the adjacency has shape \(\)"),
         (lambda: Graph.from_edge_index(None, [[0], [1]], num_nodes=1), "out of range for 1 nodes"),
         (lambda: Graph.from_edge_index(np.eye(3), [[0], [1]], num_nodes=2), "number of nodes, 3"),
@@ -114,7 +114,10 @@ def test_a_graph_of_edges_only():
             lambda: Graph(None, np.eye(2), attributes=TABLE),
             r"shape \(2, 2\), but there are 3 nodes",
         ),
-        (lambda: Graph(attributes=TABLE, feature_names=["a"]), "names of columns of x; leave"),
+        (
+            lambda: Graph(attributes=TABLE, feature_names=["a"]),
+            "name the columns of x, but there is no x",
+        ),
         (lambda: Graph(attributes=TABLE, ids=["a"]), "1 node ids for 3 nodes"),
         (lambda: Graph(TABLE), "x is a table of attributes; pass it as attributes="),
         (lambda: Graph(np.eye(3), attributes=TABLE), "either x or attributes, not both"),

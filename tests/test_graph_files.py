@@ -203,7 +203,7 @@ def test_defaults_of_graphml_are_filled_in(tmp_path):
 )
 def test_xml_entities_are_refused(tmp_path, name, entities):
     text = GRAPHML.format(doctype=f"<!DOCTYPE graphml [{entities}]>")
-    with pytest.raises(InputError, match="declares XML entities, which are not read"):
+    with pytest.raises(InputError, match="declares XML entities, which are not supported"):
         read(tmp_path, name, text.replace("blue", "&b;"))
 
 
@@ -317,7 +317,7 @@ def test_an_edge_list_and_a_table_of_nodes(file):
 
 def test_edges_to_unknown_nodes_follow_the_option(file):
     edges, nodes = file("g.edgelist", EDGES + "c z 1\n"), file("n.csv", NODES)
-    with pytest.warns(InputWarning, match=r"1 of 3 edges names a node that .*n\.csv lacks"):
+    with pytest.warns(InputWarning, match=r"1 of 3 edges refers to a node that is not in .*n\.csv"):
         assert read_graph(edges, nodes).n_edges == 2
     with pytest.warns(InputWarning, match="1 node is added"):
         assert read_graph(edges, nodes, unknown_nodes="add").ids.tolist()[-1] == "z"
@@ -379,7 +379,7 @@ def test_matrices_of_features(file):
         assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
         assert (graph.x == X).all()
         assert graph.ids.tolist() == [0, 1, 2]
-    with pytest.warns(InputWarning, match=r"1 of 2 edges names a node that .*x\.npy lacks"):
+    with pytest.warns(InputWarning, match=r"1 of 2 edges refers to a node that is not in .*x\.npy"):
         assert read_graph(file("e.txt", "0 1\n1 3\n"), x).n_edges == 1
     assert read_graph(file("a.npz", adjacency)).x is None
 

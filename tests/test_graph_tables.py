@@ -133,7 +133,7 @@ def test_labels_can_be_dropped(made):
 
 
 def test_other_columns_of_edges_are_named_in_a_warning(made):
-    with pytest.warns(InputWarning, match=r"2 column\(s\) of edges are ignored: kind, since"):
+    with pytest.warns(InputWarning, match=r"2 edge column\(s\) are ignored: kind, since"):
         made(EDGES | {"kind": ["x"] * 3, "since": [1, 2, 3]})
 
 
@@ -148,12 +148,12 @@ MORE = {
 
 def test_edges_to_unknown_nodes_are_dropped_and_counted(made):
     with pytest.warns(
-        InputWarning, match=r"3 of 4 edges name a node .*'z' \(row 1\), and are left"
+        InputWarning, match=r"3 of 4 edges refer to a node .*'z' \(row 1\), and are left"
     ):
         graph = made(MORE)
     assert graph.n_nodes == 3
     assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0]
-    with pytest.warns(InputWarning, match="3 of 4 edges name a node"):
+    with pytest.warns(InputWarning, match="3 of 4 edges refer to a node"):
         again = made({name: values[::-1] for name, values in MORE.items()})
     assert (again.adjacency != graph.adjacency).nnz == 0  # each edge keeps its own weight
 
@@ -161,14 +161,19 @@ def test_edges_to_unknown_nodes_are_dropped_and_counted(made):
 def test_edges_that_all_name_unknown_nodes_are_refused(made):
     edges = {"source": ["x7", "a", "x8"], "target": ["a", "y", "x7"]}
     words = (
-        r"none of 3 edges joins two nodes of .*: edges name 'x7' and 'x8', but ids are 'a' and 'b'"
+        r"none of the 3 edges joins two nodes of .*: the edges use ids such as 'x7' and 'x8', but "
+        r"the nodes have ids such as 'a' and 'b'"
     )
     with pytest.raises(InputError, match=words) as caught:
         made(edges)
     assert caught.value.about == "edges"
-    with pytest.raises(InputError, match=r"edges name 7, but ids are 1 and 2"):
+    with pytest.raises(
+        InputError, match=r"edges use ids such as 7, but the nodes have ids such as 1 and 2"
+    ):
         made({"source": [7], "target": [7]}, {"id": [1, 2]})
-    with pytest.raises(InputError, match=r"edges name 7 and 8, but ids are 1"):
+    with pytest.raises(
+        InputError, match=r"edges use ids such as 7 and 8, but the nodes have ids such as 1"
+    ):
         made({"source": [7, 8], "target": [1, 1]}, {"id": [1]})
 
 
@@ -176,7 +181,7 @@ def test_unknown_nodes_can_be_added(made):
     with pytest.warns(InputWarning) as noted:
         graph = made(MORE, unknown_nodes="add")
     unknown, loop = (str(warning.message) for warning in noted)
-    assert re.search("3 of 4 edges name .* 2 nodes are added without attributes", unknown)
+    assert re.search("3 of 4 edges refer to .* 2 nodes are added without attributes", unknown)
     assert loop.endswith("4 edges include 1 from a node to itself (left out)")
     assert graph.ids.tolist() == ["a", "b", "c", "z", "y"]
     assert graph.adjacency.toarray()[0].tolist() == [0, 1, 0, 2, 0]
@@ -216,9 +221,11 @@ def test_kinds_of_ids(made):
     assert made({"source": ["1"], "target": ["2"]}, {"id": [2, 1], "a": [0, 1]}).n_edges == 1
     mixed = made({"source": ["1"], "target": [2]}, None)
     assert mixed.ids.tolist() == [1, 2]
-    with pytest.raises(InputError, match="edges name '01', but ids are 1 and 2"):
+    with pytest.raises(
+        InputError, match="edges use ids such as '01', but the nodes have ids such as 1 and 2"
+    ):
         made({"source": ["01"], "target": ["2"]}, {"id": [1, 2], "a": [0, 1]})
-    with pytest.warns(InputWarning, match="1 of 2 edges names a node .* such as 2 "):
+    with pytest.warns(InputWarning, match="1 of 2 edges refers to a node .* such as 2 "):
         graph = made({"source": [1, 1], "target": [2, 7]}, {"id": ["1", "b", "7"], "a": [0, 1, 2]})
     assert (graph.ids.tolist(), graph.n_edges) == (["1", "b", "7"], 1)
 

@@ -77,7 +77,7 @@ def test_words_that_csv_cannot_store_are_refused(tmp_path):
 def test_an_empty_id_is_not_written_as_a_missing_one(tmp_path):
     graph = Graph.from_edges(None, [("", "b")], ids=["", "b"])
     with pytest.raises(
-        InputError, match="the column 'id' contains empty text, which CSV cannot tell"
+        InputError, match="the column 'id' contains empty text, which CSV cannot distinguish"
     ):
         write_graph(tmp_path / "new", graph)
     assert not (tmp_path / "new").exists()

@@ -224,7 +224,9 @@ def test_a_sweep_finds_the_better_parameters(small_data):
 
 
 def test_a_split_that_is_not_available(small_data):
-    with pytest.raises(InputError, match="is available with its public split, not the seeded one"):
+    with pytest.raises(
+        InputError, match="is available with its public split, not with the seeded one"
+    ):
         run_missing(grid_of(own(), split="seeded"), n_jobs=1)
     assert made == []
 

@@ -124,7 +124,7 @@ def refusal(path, content=None):
 
 def test_missing_files_and_files_of_another_format(tmp_path):
     assert "does not exist" in refusal(tmp_path / "no.mtx")
-    assert "is a directory" in refusal(tmp_path)
+    assert "is a folder" in refusal(tmp_path)
     assert "is empty" in refusal(tmp_path / "a.mtx", b"")
     assert "is empty" in refusal(tmp_path / "b.mtx.gz", gzip.compress(b"\n"))
     assert "must end in one of .npz, .npy, .mtx" in refusal(tmp_path / "a.mat", b"x")
@@ -149,7 +149,7 @@ def test_headers_that_declare_too_much(tmp_path):
 
 def test_matrices_that_are_not_adjacencies(tmp_path):
     np.save(tmp_path / "x.npy", X)
-    assert "of shape (3, 2), but an adjacency is square" in refusal(tmp_path / "x.npy")
+    assert "of shape (3, 2), but an adjacency matrix is square" in refusal(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", X[0])
     assert "contains an array of shape (2,)" in refusal(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", A.astype(str))

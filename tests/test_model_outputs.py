@@ -36,7 +36,7 @@ def test_attention_is_a_table_of_edges(directed, tmp_path):
     write_attention(tmp_path / "a.csv", ids, gate.attention_.encoder)
     back = pyarrow.csv.read_csv(tmp_path / "a.csv")
     assert back.column("source").to_pylist() == table.column("source").to_pylist()
-    with pytest.raises(InputError, match="for 1 node ids"):
+    with pytest.raises(InputError, match="but 1 node ids"):
         attention_table(["a"], gate.attention_.encoder)
 
 

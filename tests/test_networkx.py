@@ -121,7 +121,7 @@ def test_labels_splits_and_names_are_kept():
 def test_a_name_that_is_taken():
     table = {"label": ["a", "b"]}
     graph = Graph.from_edges(None, [(0, 1)], attributes=table, labels=["x", "y"])
-    with pytest.raises(InputError, match="has an attribute 'label'; rename label= or split="):
+    with pytest.raises(InputError, match="already has an attribute 'label'; choose another name"):
         to_networkx(graph)
     assert to_networkx(graph, label="class").nodes[0] == {"label": "a", "class": "x"}
 
@@ -233,7 +233,7 @@ def weight(value):
 @pytest.mark.parametrize(
     ("g", "arguments", "message"),
     [
-        ([], {}, "a NetworkX graph is required, got list"),
+        ([], {}, "expected a NetworkX graph, got list"),
         (nx.Graph(), {}, "no nodes"),
         (nx.path_graph(2), {"label": "club"}, "no node has the label 'club'; .* are none"),
         (nx.path_graph(2), {"attributes": ["a"]}, "no node has the attribute 'a'"),
@@ -241,7 +241,7 @@ def weight(value):
         (
             nx.karate_club_graph(),
             {"attributes": "club", "label": "club"},
-            "both label or split and",
+            "is listed as an attribute and used as",
         ),
         (weight(-1), {}, "edge 'a'–'b', column 'weight': -1 is not a positive finite"),
         (weight("heavy"), {}, "column 'weight': 'heavy' is not a number"),

@@ -316,15 +316,15 @@ def test_a_header_with_a_field_of_another_type(good, field, value):
         ({"dims": [[3], [2]]}, "dims must be integers"),
         ({"dims": 3}, "'dims' in its params has the wrong type"),
         ({"dims": [2, 3]}, "encoder_weight"),
-        ({"dims": [3]}, "do not fit its header"),
-        ({"dims": [3, 2, 2]}, "do not fit its header"),
+        ({"dims": [3]}, "do not match its header"),
+        ({"dims": [3, 2, 2]}, "do not match its header"),
         ({"activation": "rm -rf"}, "unknown activation"),
         ({"activation": None}, "'activation' in its params has the wrong type"),
         ({"attention": "none"}, "unknown attention"),
-        ({"attention": "uniform"}, "do not fit its header"),
+        ({"attention": "uniform"}, "do not match its header"),
         ({"tied_weights": 1}, "'tied_weights' in its params has the wrong type"),
-        ({"tied_weights": False}, "do not fit its header"),
-        ({"shared_attention": False}, "do not fit its header"),
+        ({"tied_weights": False}, "do not match its header"),
+        ({"shared_attention": False}, "do not match its header"),
         ({"heads": 8}, "its params has an unknown field 'heads'"),
         ({"epochs": True}, "'epochs' in its params has the wrong type"),
         ({"epochs": 2.5}, "'epochs' in its params has the wrong type"),
@@ -343,7 +343,9 @@ def test_other_params(good, changes, words):
 
 @pytest.mark.parametrize("f", [0, -4, 5])
 def test_another_number_of_features(good, f):
-    assert f"its feature names do not fit its {f} features" in refusal(rewrite(good, n_features=f))
+    assert f"its feature names do not match its {f} features" in refusal(
+        rewrite(good, n_features=f)
+    )
 
 
 def test_a_layer_of_size_true(path):
@@ -363,7 +365,7 @@ def test_params_without_a_field(good):
 
 @pytest.mark.parametrize("names", [[], ["a", "b", "c"], ["a", "b", "c", 4], ["a", "b", "c", None]])
 def test_feature_names_that_do_not_fit(good, names):
-    assert "its feature names do not fit its 4 features" in refusal(
+    assert "its feature names do not match its 4 features" in refusal(
         rewrite(good, feature_names=names)
     )
 
@@ -374,7 +376,7 @@ def test_an_encoder_that_does_not_fit(good):
     changes = {"encoder": encoder.to_dict(), "fitted_on": kind}
     assert GATE.load(rewrite(good, **changes)).encoder_.to_dict() == encoder.to_dict()
     others = AttributeEncoder().fit(Attributes.from_columns({name: [1, 2] for name in "abcx"}))
-    words = "its feature names are not those of its encoder"
+    words = "its feature names do not match its encoder"
     assert words in refusal(rewrite(good, **changes | {"encoder": others.to_dict()}))
     assert words in refusal(rewrite(good, **changes, feature_names=None))
     assert "has a column of kind 'x'" in refusal(
@@ -385,8 +387,8 @@ def test_an_encoder_that_does_not_fit(good):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"content": "words"}, "its encoder does not fit the content 'words'"),
-        ({"content": "edges"}, "its encoder does not fit the content 'edges'"),
+        ({"content": "words"}, "its encoder does not match the content 'words'"),
+        ({"content": "edges"}, "its encoder does not match the content 'edges'"),
         ({"directed": 0}, "'directed' in its fitted_on has the wrong type"),
         ({"has_edges": None}, "'has_edges' in its fitted_on has the wrong type"),
         ({"kind": "new"}, "its fitted_on has an unknown field 'kind'"),
@@ -399,14 +401,14 @@ def test_another_kind_of_graph(good, changes, words):
 
 @pytest.mark.parametrize("drop", ["encoder_weight.0", "encoder_center.1", "encoder_neighbor.0"])
 def test_a_missing_tensor(good, drop):
-    assert f"do not fit its header ({drop!r})" in refusal(rewrite(good, drop=[drop]))
+    assert f"do not match its header ({drop!r})" in refusal(rewrite(good, drop=[drop]))
 
 
 @pytest.mark.parametrize(
     ("name", "tensor", "words"),
     [
-        ("decoder_weight.0", torch.zeros(3, 4), "do not fit its header ('decoder_weight.0')"),
-        ("architecture", torch.zeros(1), "do not fit its header ('architecture')"),
+        ("decoder_weight.0", torch.zeros(3, 4), "do not match its header ('decoder_weight.0')"),
+        ("architecture", torch.zeros(1), "do not match its header ('architecture')"),
         ("encoder_weight.0", torch.zeros(3, 4), "is (3, 4) of torch.float32, not (4, 3)"),
         ("encoder_center.0", torch.zeros(3, 1), "is (3, 1) of torch.float32, not (3,)"),
         ("encoder_weight.0", torch.zeros(4, 3).double(), "of torch.float64"),

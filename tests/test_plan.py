@@ -31,10 +31,10 @@ def test_the_counts_of_a_graph(directed, dense):
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ((0, 0, 5), "at least one node"),
-        ((3, 0, 0), "one feature"),
-        ((3, -1, 1), "zero edges, got 3 nodes, 1 features and -1 edges"),
-        ((3, 4, 1), "3 nodes cannot have 4 different edges"),
+        ((0, 0, 5), "must be at least 1 and"),
+        ((3, 0, 0), "got 3 nodes, 0 features"),
+        ((3, -1, 1), "at least 0, got 3 nodes, 1 features and -1 edges"),
+        ((3, 4, 1), "3 nodes cannot have 4 distinct edges"),
         ((3, 1, 1, 1.5), "between 0 and 1, got 1.5"),
     ],
 )

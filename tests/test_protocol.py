@@ -523,7 +523,7 @@ def test_a_classifier_gives_no_embedding():
         def predict(self, graph):
             return None
 
-    with pytest.raises(InputError, match="Classifier is a classifier and gives no embedding"):
+    with pytest.raises(InputError, match="Classifier is a classifier and has no embedding"):
         run_clustering(Classifier(), labelled(), algorithm="kmeans", seed=0)
-    with pytest.raises(InputError, match="Classifier is a classifier and gives no embedding"):
+    with pytest.raises(InputError, match="Classifier is a classifier and has no embedding"):
         run_links(Classifier(), labelled(), seed=0)

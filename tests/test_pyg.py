@@ -138,7 +138,7 @@ def test_weights_under_another_name():
     ):
         assert not from_pyg(data).weighted
     assert from_pyg(data, weight="edge_attr").adjacency[0, 1] == 2
-    with pytest.raises(InputError, match="no edge weights 'strength'"):
+    with pytest.raises(InputError, match="no edge weights named 'strength'"):
         from_pyg(Data(x=torch.eye(3), edge_index=PATH), weight="strength")
 
 
@@ -188,8 +188,11 @@ def test_masks_of_several_splits():
         ({"edge_index": PATH.float()}, "must be integers"),
         ({"edge_weight": torch.ones(3)}, r"edge weights have shape \(3,\) for 4 edges"),
         ({"edge_weight": -torch.ones(4)}, "weights must be positive and finite"),
-        ({"y": torch.ones(3, 2)}, r"y has the shape \(3, 2\) for 3 nodes"),
-        ({"y": torch.tensor([0, 1, 2]), "classes": ["a", "b"]}, "y has the class 2, but classes"),
+        ({"y": torch.ones(3, 2)}, r"y has shape \(3, 2\) for 3 nodes"),
+        (
+            {"y": torch.tensor([0, 1, 2]), "classes": ["a", "b"]},
+            "y contains the class 2, but classes",
+        ),
         ({"x": torch.tensor([[1.0], [float("nan")], [0]])}, "NaN at row 1"),
         ({"ids": ["a", "b"]}, "2 node ids for 3 nodes"),
         ({"ids": ["a", "b", "a"]}, "'a' is given more than once"),
@@ -215,7 +218,9 @@ def test_without_pyg(monkeypatch):
 
 
 def test_what_is_not_a_data_object():
-    with pytest.raises(InputError, match=r"is required, got list; of a dataset pass an element"):
+    with pytest.raises(
+        InputError, match=r"expected a .*, got list; from a dataset, pass an element"
+    ):
         from_pyg([])
     with pytest.raises(InputError, match="no nodes"):
         from_pyg(Data(x=torch.empty(0, 3), edge_index=torch.empty(2, 0, dtype=torch.long)))

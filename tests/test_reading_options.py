@@ -26,7 +26,7 @@ def test_stored_options_read_the_same_graph(tmp_path):
 
 
 def test_options_that_do_not_exist_are_refused():
-    with pytest.raises(InputError, match="'speed' is not an option of reading a graph; they are"):
+    with pytest.raises(InputError, match="unknown reading option 'speed'; use one of"):
         ReadingOptions.from_dict({"speed": 1})
     with pytest.raises(InputError, match="unknown_nodes must be one of drop, add, refuse, got 'x'"):
         ReadingOptions(unknown_nodes="x")

@@ -67,13 +67,13 @@ def test_the_experiments_of_a_table():
 @pytest.mark.parametrize(
     ("table", "methods", "datasets", "words"),
     [
-        ("table 2", None, ["cora"], "there is no table 'table 2'; use one of transductive, ind"),
+        ("table 2", None, ["cora"], "unknown table 'table 2'; use one of transductive, ind"),
         ("transductive", ["gcnn"], ["cora"], "unknown method 'gcnn'; use one of raw, "),
         ("transductive", ["gcn", ""], ["cora"], "unknown method ''"),
-        ("transductive", ["gcn"], ["ogbn"], "there is no dataset 'ogbn'"),
-        ("transductive", ["a:B"], ["ogbn"], "there is no dataset 'ogbn'"),
-        ("transductive", None, ["ogbn"], "there is no dataset 'ogbn'"),
-        ("inductive", ["gat", "gcn"], ["cora"], "'inductive' has no cell of 'gcn'"),
+        ("transductive", ["gcn"], ["ogbn"], "unknown dataset 'ogbn'"),
+        ("transductive", ["a:B"], ["ogbn"], "unknown dataset 'ogbn'"),
+        ("transductive", None, ["ogbn"], "unknown dataset 'ogbn'"),
+        ("inductive", ["gat", "gcn"], ["cora"], "'inductive' has no cells for 'gcn'"),
     ],
 )
 def test_unknown_tables_methods_and_datasets(table, methods, datasets, words):
@@ -302,7 +302,9 @@ def test_a_failing_user_method(run, module):
     wanted = reproduce(f"{module}:Broken,{module}:Sketch", runs=2)
     code, out, err = run(*wanted, "--jobs", "1")
     assert (code, out) == (2, "")
-    assert err.startswith("graphgate: 2 of 4 runs failed, the others are stored; the first: ")
+    assert err.startswith(
+        "graphgate: 2 of 4 runs failed (the others are stored); the first error: "
+    )
     assert "ZeroDivisionError: one over none" in err
     assert err.count("\n") == 1
     assert len(files()) == 2
@@ -311,18 +313,21 @@ def test_a_failing_user_method(run, module):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["tables"], "there is no table 'tables'"),
+        (["tables"], "unknown table 'tables'"),
         (["transductive", "--methods", "gcnn"], "unknown method 'gcnn'"),
         (["transductive", "--methods", "gcn,"], "unknown method ''"),
-        (["transductive", "--datasets", "ogbn"], "there is no dataset 'ogbn'"),
-        (["transductive", "--datasets", ""], "there is no dataset ''"),
-        (["transductive", "--split", "mine"], "unknown split 'mine'; use random, public, seeded"),
-        (["inductive", "--methods", "gcn"], "has no cell of 'gcn'"),
+        (["transductive", "--datasets", "ogbn"], "unknown dataset 'ogbn'"),
+        (["transductive", "--datasets", ""], "unknown dataset ''"),
+        (
+            ["transductive", "--split", "mine"],
+            "unknown split 'mine'; use one of random, public, seeded",
+        ),
+        (["inductive", "--methods", "gcn"], "has no cells for 'gcn'"),
         (["transductive", "--json", "no/out.json"], "no does not exist"),
         (["transductive", "--json", "out.txt"], "must end in .json"),
         (["transductive", "--methods", "no_such_module:Class"], "No module named 'no_such_module'"),
         (["transductive", "--methods", "json:NoSuchClass"], "there is no 'NoSuchClass' in the mod"),
-        (["transductive", "--methods", "json:loads"], "'json:loads' cannot be made"),
+        (["transductive", "--methods", "json:loads"], "'json:loads' cannot be created"),
         (["transductive", "--methods", ":"], "unknown method ':'"),
         (["transductive", "--methods", ":Class"], "unknown method ':Class'"),
         (["transductive", "--methods", "json:"], "unknown method 'json:'"),
@@ -386,7 +391,8 @@ def test_a_damaged_run_is_reported_in_one_line(run, module):
         code, _, err = run(*reproduce(f"{module}:Sketch", runs=2), *more)
         assert code == 2
         assert (
-            err == f"graphgate: {files()[1]} is not the stored run that its name says; remove it\n"
+            err == f"graphgate: {files()[1]} does not contain the run that its name indicates; "
+            "remove it\n"
         )
 
 
@@ -444,7 +450,7 @@ def test_values_of_set(text, value):
         ("size", "--set takes NAME=VALUE, got 'size'"),
         ("=3", "--set takes NAME=VALUE, got '=3'"),
         ("speed=3", "unexpected keyword argument 'speed'"),
-        ("random_state=3", "cannot be made"),
+        ("random_state=3", "cannot be created"),
     ],
 )
 def test_wrong_values_of_set(run, module, text, words):

@@ -132,7 +132,7 @@ def test_a_folder_that_cannot_be_created():
 def test_metrics_of_another_setting_are_refused():
     trial = RunSpec.of(Experiment("gae", "cora", "links"), "public", {}, 0)
     RunStore("runs").add(trial, a_run())
-    with pytest.raises(InputError, match="is not the stored run that its name says"):
+    with pytest.raises(InputError, match="does not contain the run that its name indicates"):
         RunStore("runs").find(trial)
 
 

@@ -182,7 +182,7 @@ def test_a_failure_leaves_nothing(run, monkeypatch):
             lambda stored: json.dumps({**stored, "settings": stored["settings"] | {"speed": 9}}),
             "not those of GATE",
         ),
-        (lambda stored: json.dumps({**stored, "reading": {"speed": 9}}), "not an option of"),
+        (lambda stored: json.dumps({**stored, "reading": {"speed": 9}}), "unknown reading option"),
     ],
 )
 def test_what_is_not_a_record_is_refused(made, change, words):
@@ -194,7 +194,7 @@ def test_what_is_not_a_record_is_refused(made, change, words):
 
 def test_what_is_not_the_folder_of_a_run_is_refused():
     for path in ("none", "edges.csv"):
-        with pytest.raises(InputError, match=f"{path} is not the folder of a run"):
+        with pytest.raises(InputError, match=f"{path} is not a run folder"):
             read_run(path)
 
 
@@ -226,7 +226,7 @@ def test_inputs_that_have_moved_are_given_again(run, made, folder):
     shutil.move("edges.csv", "data/e.csv")
     code, _, err = run("embed", "--repeat", "r")
     assert code == 2
-    assert "the edges of the run are not at edges.csv" in err
+    assert "the edges of the run are no longer at edges.csv" in err
     code, out, err = run("embed", "data/e.csv", "--repeat", "r")
     assert code == 0, err
     assert "embedding: bit-identical" in out

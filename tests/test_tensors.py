@@ -261,9 +261,9 @@ def test_values_that_are_not_finite(path, value, dtype):
 @pytest.mark.parametrize(
     ("tensors", "words"),
     [
-        ({}, r"do not fit its header \('a'\)"),
-        ({"a": torch.zeros(2, 3), "b": torch.zeros(1)}, r"do not fit its header \('b'\)"),
-        ({"b": torch.zeros(2, 3)}, r"do not fit its header \('a'\)"),
+        ({}, r"do not match its header \('a'\)"),
+        ({"a": torch.zeros(2, 3), "b": torch.zeros(1)}, r"do not match its header \('b'\)"),
+        ({"b": torch.zeros(2, 3)}, r"do not match its header \('a'\)"),
         ({"a": torch.zeros(3, 2)}, r"'a' is \(3, 2\) of torch.float32, not \(2, 3\)"),
         ({"a": torch.zeros(6)}, r"'a' is \(6,\)"),
         ({"a": torch.zeros(2, 3, dtype=torch.float64)}, "torch.float64, not .* torch.float32"),

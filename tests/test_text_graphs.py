@@ -24,7 +24,7 @@ def test_edge_lists(tmp_path):
 
 
 def test_the_heading_of_an_edge_list_is_dropped_with_a_warning(tmp_path):
-    with pytest.warns(InputWarning, match=r"line 2: 'from to weight' is read as a heading"):
+    with pytest.warns(InputWarning, match=r"line 2: 'from to weight' is read as a header"):
         graph = read(tmp_path, "g.txt", "# all\nfrom to weight\n1 2 0.5\n2 3 1\n")
     assert graph.ids.tolist() == [1, 2, 3]
     assert graph.adjacency[0, 1] == 0.5
@@ -127,17 +127,17 @@ def test_pajek_matrices(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 2\n", "line 1: '1 2' is in no section"),
-        ("*vertices\n", "line 1: .*must give their number"),
-        ("*vertices x\n", "line 1: .*must give their number"),
+        ("1 2\n", "line 1: '1 2' is not in a section"),
+        ("*vertices\n", "line 1: .*must be followed by their number"),
+        ("*vertices x\n", "line 1: .*must be followed by their number"),
         ("*vertices 4000000000\n", "far too short for 4,000,000,000 vertices"),
-        ("*vertices 2\n*vertices 2\n", "line 2: a second"),
+        ("*vertices 2\n*vertices 2\n", "line 2: there is a second"),
         ("*vertices 4 2\n", "two-mode networks"),
         ("*edges\n1 2\n", "line 1: .* comes before"),
         ("*partition x\n", "line 1: the section '.partition' is not one of"),
-        ("*vertices 2\n1 a\n1 b\n", "line 3: the vertex 1 is given twice"),
-        ("*vertices 2\n3 a\n", "line 2: '3' is not the number of a vertex, 1 to 2"),
-        ("*vertices 2\n*edges\n1 x\n", "line 3: 'x' is not the number"),
+        ("*vertices 2\n1 a\n1 b\n", "line 3: the vertex 1 is listed twice"),
+        ("*vertices 2\n3 a\n", "line 2: '3' is not a vertex number .1 to 2"),
+        ("*vertices 2\n*edges\n1 x\n", "line 3: 'x' is not a vertex number"),
         ("*vertices 2\n*edges\n1\n", "line 3: an edge needs two"),
         ("*vertices 2\n*edges\n1 2 much\n", "line 3: 'much' is not a number"),
         ("*vertices 2\n*matrix\n1 2\n", "is not 2 × 2"),

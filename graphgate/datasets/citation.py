@@ -66,7 +66,12 @@ class Dataset:
     @property
     def caveat(self) -> str:
         """What to report beside every result on this dataset; empty for the public split."""
-        return split_caveat(self.name, self.split)
+        if self.split == "public":
+            return ""
+        return (
+            f"{self.name}: a seeded split of the same sizes, not the public split; "
+            f"fetch_dataset({self.name!r}) downloads that"
+        )
 
     def without_features(self) -> Self:
         """The same dataset with nothing but its edges to learn from."""
@@ -129,16 +134,6 @@ def available_split(name: str, folder: str | os.PathLike[str] | None = None) -> 
     return "seeded" if _original_folder(name, folder) is None and name == "cora" else "public"
 
 
-def split_caveat(name: str, split: str) -> str:
-    """What to report beside every result on a split; empty for the public one."""
-    if split == "public":
-        return ""
-    return (
-        f"{name}: a fixed seeded split of the public one's sizes, not the public split; "
-        f"fetch_dataset({name!r}) downloads that"
-    )
-
-
 def fetch_dataset(
     name: str,
     folder: str | os.PathLike[str] | None = None,
@@ -153,7 +148,7 @@ def fetch_dataset(
     ----------
     name : "cora", "citeseer" or "pubmed".
     folder : where to put them; by default the cache, from which `load_dataset` reads.
-    base_url : the address of the folder that has the files.
+    base_url : the URL of the folder that has the files.
     timeout : seconds to wait for a response.
     progress : show a progress bar (on terminals only).
 
@@ -196,7 +191,7 @@ def verify_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> l
 
 def check_name(name: str) -> None:
     if name not in NAMES:
-        raise InputError(f"there is no dataset {name!r}; the names are {', '.join(NAMES)}")
+        raise InputError(f"unknown dataset {name!r}; use one of {', '.join(NAMES)}")
 
 
 def named_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:

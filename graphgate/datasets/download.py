@@ -19,12 +19,12 @@ def download(
 ) -> None:
     """Download `url` to `target`; `advance` receives the fraction of the file in each chunk."""
     if not url.startswith(("http://", "https://")):
-        raise InputError(f"{url} cannot be downloaded: give an address that begins with https://")
+        raise InputError(f"{url} cannot be downloaded: use a URL that begins with https://")
     data = _received(url, timeout, advance)
     if (seen := hashlib.sha256(data).hexdigest()) != sha256:
         raise InputError(
             f"{url} is not the expected file: its SHA-256 is {seen[:12]}… instead of "
-            f"{sha256[:12]}…; nothing was kept; try again or use another address"
+            f"{sha256[:12]}…; nothing was kept; try again, or use another URL"
         )
     write_bytes(target, data)
 
@@ -38,7 +38,7 @@ def _received(url: str, timeout: float, advance: Callable[[float], None]) -> byt
                 data += chunk
                 if len(data) > LIMIT:
                     raise InputError(
-                        f"{url} sends more than {LIMIT:,} bytes, so it is not a dataset"
+                        f"{url} is larger than {LIMIT:,} bytes, so it is not a dataset file"
                     )
                 if announced:
                     advance(len(chunk) / announced)
@@ -59,6 +59,6 @@ def _received(url: str, timeout: float, advance: Callable[[float], None]) -> byt
             return bytes(data)
         reason = f"received only {len(data):,} of {announced:,} bytes"
     raise InputError(
-        f"{url} cannot be downloaded: {reason}; check the network and try again, "
-        "files already downloaded are kept"
+        f"{url} cannot be downloaded: {reason}; check the network and try again "
+        "(files already downloaded are kept)"
     )

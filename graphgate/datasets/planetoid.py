@@ -78,8 +78,8 @@ def read_checked(path: Path) -> bytes:
         data = path.read_bytes()
     except FileNotFoundError:
         raise InputError(
-            f"{path} is missing; all of {', '.join(PARTS)} are needed, "
-            "copy it there or download the dataset again with fetch_dataset"
+            f"{path} is missing; all of {', '.join(PARTS)} are needed: "
+            "copy it there, or download the dataset again with fetch_dataset"
         ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
@@ -105,7 +105,7 @@ def assemble(raw: dict[str, bytes], name: str) -> RawDataset:
     try:
         test = np.array([int(line) for line in raw["test.index"].split()])
         n, f = int(test.max()) + 1, allx.shape[1]
-        # Row k of the stack is node order[k]; nodes without a row stay zero and unlabelled.
+        # Row k of the stack is node order[k]; nodes without a row stay zero and unlabeled.
         order = np.concatenate([np.arange(allx.shape[0]), test]).astype(np.int32)
         stack = sp.vstack([allx, tx]).tocoo()
         x = sp.csr_array((stack.data, (order[stack.row], stack.col)), shape=(n, f))
@@ -122,5 +122,5 @@ def assemble(raw: dict[str, bytes], name: str) -> RawDataset:
         targets = np.concatenate([np.array(e, dtype=np.int64) for e in neighbors.values()])
         graph = Graph.from_edges(x, np.stack([sources, targets], 1), labels=labels, splits=splits)
     except (ValueError, IndexError, AttributeError, TypeError) as error:
-        raise InputError(f"the Planetoid files of {name} do not fit together: {error}") from None
+        raise InputError(f"the Planetoid files of {name} are inconsistent: {error}") from None
     return RawDataset(graph, len(sources) // 2, int((sources == targets).sum()) // 2)

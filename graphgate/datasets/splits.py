@@ -12,15 +12,15 @@ def random_split(
 
     labels : (N,) codes; nodes with code -1 belong to no split.
     """
-    labelled = np.flatnonzero(labels >= 0)
-    shuffled = labelled[np.random.default_rng(seed).permutation(len(labelled))]
-    classes = np.unique(labels[labelled])
+    labeled = np.flatnonzero(labels >= 0)
+    shuffled = labeled[np.random.default_rng(seed).permutation(len(labeled))]
+    classes = np.unique(labels[labeled])
     parts = [shuffled[labels[shuffled] == label][:per_class] for label in classes]
     train = np.concatenate([shuffled[:0], *parts])
     rest = shuffled[~np.isin(shuffled, train)]
     if len(train) < per_class * len(classes) or len(rest) < val + test:
         raise InputError(
-            f"{len(labelled):,} labelled nodes of {len(classes)} classes are too few for a split "
+            f"{len(labeled):,} labeled nodes of {len(classes)} classes are too few for a split "
             f"of {per_class} per class, {val:,} and {test:,}; pass your own splits"
         )
     rows = {"train": train, "val": rest[:val], "test": rest[val : val + test]}

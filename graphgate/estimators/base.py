@@ -100,9 +100,9 @@ class GraphEstimator(BaseEstimator):
         fitted, name = self.fitted_on_, type(self).__name__
         if not isinstance(X, Graph) and adjacency is None and fitted.has_edges:
             raise InputError(
-                f"this {name} was fitted on a graph with edges, but there are none here; give it a "
-                "Graph in fit and after, also in a pipeline, or pass adjacency= (an empty one for "
-                "nodes without edges)",
+                f"this {name} was fitted on a graph with edges, but there are none here; pass a "
+                "Graph to fit and to every later call, also in a pipeline, or pass adjacency= "
+                "(an empty one for nodes without edges)",
                 about="edges",
             )
         graph = self._as_graph(X, adjacency, reset=False)
@@ -150,9 +150,9 @@ class GraphEstimator(BaseEstimator):
         wanted = self.fitted_on_.content
         columns = () if self.encoder_ is None else tuple(self.encoder_.kinds)
         said = {
-            "features": ("features", f"give its {self.n_features_in_:,} features as x"),
-            "attributes": ("attributes", f"give the attributes {listing(columns)}"),
-            "edges": ("edges only", "give the edges without features or attributes"),
+            "features": ("features", f"pass its {self.n_features_in_:,} features as x"),
+            "attributes": ("attributes", f"pass the attributes {listing(columns)}"),
+            "edges": ("edges only", "pass the edges without features or attributes"),
         }
         if given != wanted:
             raise InputError(

@@ -74,7 +74,7 @@ def layer_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, numbers.Integral):
         value = (value,)
     if isinstance(value, str) or not hasattr(value, "__iter__") or not (sizes := tuple(value)):
-        raise InputError(f"dims must be the size of each layer, such as (512, 512), got {value!r}")
+        raise InputError(f"dims must be the sizes of the layers, such as (512, 512), got {value!r}")
     return tuple(integer("each of dims", size) for size in sizes)
 
 

@@ -200,7 +200,7 @@ def read_run(folder: StrPath) -> RunRecord:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise InputError(f"{folder} is not the folder of a run: it has no run.json") from None
+        raise InputError(f"{folder} is not a run folder: it has no run.json") from None
     except ValueError:
         raise InputError(f"{what}: it is not JSON") from None
     check_fields(stored, _FIELDS, what, "record")
@@ -237,7 +237,7 @@ def rerun(
     } | {name: Path(path) for name, path in given.items() if path is not None}
     for name, path in inputs.items():
         if not path.is_file():
-            raise InputError(f"the {name} of the run are not at {path}; give their new path")
+            raise InputError(f"the {name} of the run are no longer at {path}; pass their new path")
     options = ReadingOptions.from_dict(record.reading)
     graph = read_graph(inputs["edges"], inputs.get("nodes"), **options.to_dict())
     gate: Estimator = (LinearGATE if record.method == "linear" else GATE)(**record.settings)

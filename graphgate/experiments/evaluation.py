@@ -138,12 +138,13 @@ def evaluate(
     dataset : "cora", "citeseer" or "pubmed", or what `load_dataset` returned.
     setting : "transductive", "inductive", "clustering" or "links".
     n_runs, random_state : the runs have the seeds random_state, random_state + 1, ….
-    preset : formulation of GATE, which also decides on `probe` and `unseen`.
+    preset : formulation of GATE, which also determines `probe` and `unseen`.
     params : parameters of the method that replace those of the experiment. Nothing is swept: a
         parameter that the experiment sweeps has the method's default.
     probe : how embeddings are classified, "one-vs-rest" or "multinomial".
     unseen : splits whose nodes are hidden during inductive training.
-    n_jobs : single-threaded processes; by default whatever is faster on the available cores.
+    n_jobs : number of single-threaded processes; by default whichever is faster on the
+        available cores, several processes or several threads.
 
     Examples
     --------

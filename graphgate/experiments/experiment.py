@@ -144,11 +144,11 @@ def find_experiment(method: str, dataset: str, setting: str) -> Experiment | Non
 
 
 def _published(values: Any, setting: str) -> dict[str, Published]:
-    """A plain list is of the main metric."""
+    """A plain list belongs to the main metric."""
     named = values if isinstance(values, Mapping) else {SETTINGS[setting].main: values}
     return {metric: (value[0], (*value, None)[1]) for metric, value in named.items()}
 
 
 def _check_keys(where: str, content: Mapping[str, Any], known: set[str]) -> None:
     if unknown := content.keys() - known:
-        raise InputError(f"{where} has the unknown key {min(unknown)!r}; use {sorted(known)}")
+        raise InputError(f"unknown key {min(unknown)!r} in {where}; use one of {sorted(known)}")

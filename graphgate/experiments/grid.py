@@ -100,8 +100,8 @@ def run_missing(grid: ExperimentGrid, *, n_jobs: int, progress: bool = True) -> 
                 )
     if failures:
         raise InputError(
-            f"{len(failures)} of {n_new + len(failures)} runs failed, the others are stored; "
-            f"the first: {failures[0]}"
+            f"{len(failures)} of {n_new + len(failures)} runs failed (the others are stored); "
+            f"the first error: {failures[0]}"
         )
     return n_new
 

@@ -15,7 +15,7 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 class Cost:
     """Seconds, and the peak memory of the process in MiB, imported libraries included.
 
-    Only Linux can reset the peak; elsewhere it is that of the whole life of the process.
+    Only Linux can reset the peak; elsewhere it is that of the whole lifetime of the process.
     """
 
     seconds: float = 0.0

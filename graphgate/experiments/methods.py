@@ -1,4 +1,4 @@
-"""The methods of the tables, in order, and how one is made from its name.
+"""The methods of the tables, in order, and how one is created from its name.
 
 A user's own method is named by its location, `module:Class`; see docs/reproduce.md.
 """
@@ -40,14 +40,16 @@ class Method:
         """A new, unfitted instance."""
         maker = self._maker()
         known = signature(maker).parameters
-        for name, value in params.items():  # text for a number would fail deep inside a training
+        for name, value in params.items():  # text for a number would fail deep inside the training
             default = known[name].default if name in known else None
             if isinstance(default, int | float) and not isinstance(value, int | float):
-                raise InputError(f"{name} of the method {self.name!r} is a number, got {value!r}")
+                raise InputError(
+                    f"{name} of the method {self.name!r} must be a number, got {value!r}"
+                )
         try:
             return maker(**params, random_state=random_state)
         except TypeError as error:
-            raise InputError(f"the method {self.name!r} cannot be made: {error}") from None
+            raise InputError(f"the method {self.name!r} cannot be created: {error}") from None
 
     def code(self) -> str | None:
         """A digest of the source of a user's own method; None for the methods of this package.

@@ -31,7 +31,7 @@ def available_cores() -> int:
 
 
 def faster_n_jobs(n_runs: int, cores: int) -> int | None:
-    """The number of single-threaded processes; None if run after run on all cores ends sooner.
+    """The number of single-threaded processes; None if one run after another is faster.
 
     Processes use every core fully, because runs share nothing; but the last round of processes
     may leave cores idle, and with few runs that costs more.
@@ -75,19 +75,19 @@ def run_unordered(
             for item, result in results:
                 yield item, result
         finally:
-            with warnings.catch_warnings():  # joblib warns of the runs that it gives up
+            with warnings.catch_warnings():  # joblib warns about the runs that it abandons
                 warnings.simplefilter("ignore")
                 results.close()
     except BrokenProcessPool:
         raise InputError(
             "a worker process was killed during a run, most likely for lack of memory; "
-            "use fewer processes, or smaller parameters"
+            "use fewer processes, or a smaller model"
         ) from None
 
 
 @contextmanager
 def _ignored_interrupts() -> Iterator[None]:
-    """Processes started in the block ignore Ctrl-C for good, and are left for us to end.
+    """Processes started in the block always ignore Ctrl-C; it is up to us to end them.
 
     A mask would not do: loky unblocks the signal when it starts its resource tracker.
     """
@@ -111,7 +111,7 @@ _WATCH = "graphgate-parent-watch"
 
 
 def _end_with(parent: int) -> None:
-    """Ends a worker whose parent was killed, instead of letting it work for nobody."""
+    """Ends a worker whose parent was killed, instead of leaving it running."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -1,6 +1,6 @@
 """One run: train a method, then score its embedding or its predictions.
 
-What a method may see is decided here, by what it is handed: an embedder gets a graph without
+What a method may see is decided here, by what it is given: an embedder gets a graph without
 labels, a classifier one with the labels of the splits "train" and "val", and in the inductive
 setting the unseen nodes are removed while either of them learns.
 """
@@ -26,7 +26,7 @@ from graphgate.tasks.links import score_split
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one training gave.
+    """The result of one run.
 
     metrics : those of the setting, in percent; None where there was nothing to score.
     seconds : of training and embedding, without scoring.
@@ -64,8 +64,8 @@ class RunResult:
 def run_classification(
     method: Any, graph: Graph, setting: str, *, unseen: Sequence[str], probe: str, seed: int
 ) -> RunResult:
-    """Train once and classify all nodes, by a probe where the method gives an embedding."""
-    make_probe(probe)  # a misspelt name is refused before any training
+    """Train once and classify all nodes, by a probe if the method is an embedder."""
+    make_probe(probe)  # a misspelled name is refused before any training
     if graph.labels is None or not {"train", "test"} <= graph.splits.keys():
         raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
     if is_classifier(method):
@@ -104,7 +104,7 @@ def run_links(
 ) -> RunResult:
     """Embed the graph without some edges, and score these against pairs without an edge.
 
-    val_size, test_size : fractions of the edges that are held out, at random by the seed.
+    val_size, test_size : fractions of the edges to hold out, drawn with the seed.
     """
     split = split_links(graph, val_size=val_size, test_size=test_size, random_state=seed)
     _, cost = _trained(embed_nodes, method, split.graph, "transductive", ())
@@ -112,14 +112,14 @@ def run_links(
 
 
 def is_classifier(method: Any) -> bool:
-    """Whether a method learns from labels and predicts classes, rather than giving an embedding."""
+    """Whether a method predicts classes that it learns from labels, instead of embedding nodes."""
     return hasattr(method, "predict")
 
 
 def embed_nodes(embedder: Any, graph: Graph, setting: str, unseen: Sequence[str]) -> np.ndarray:
     """The embedding of all nodes, (N, D), by an embedder trained in a setting without labels."""
     if is_classifier(embedder):
-        raise InputError(f"{type(embedder).__name__} is a classifier and gives no embedding")
+        raise InputError(f"{type(embedder).__name__} is a classifier and has no embedding")
     if setting == "transductive":
         return np.asarray(embedder.fit(graph.reveal()).embedding_)
     if not hasattr(embedder, "transform"):
@@ -161,14 +161,14 @@ def _trained(
     setting: str,
     unseen: Sequence[str],
 ) -> tuple[np.ndarray, Cost]:
-    """What a method gives for all nodes, and the cost of it."""
+    """The output of a method for all nodes, and its cost."""
     with measured() as cost, warnings.catch_warnings():
         # The experiment decides on the number of epochs and on the nodes that are hidden.
         warnings.simplefilter("ignore", TrainingWarning)
         warnings.simplefilter("ignore", UnknownNodesWarning)
         output = apply(method, graph, setting, unseen)
     if getattr(getattr(method, "history_", None), "stopped", None) == "interrupted":
-        raise KeyboardInterrupt  # an interrupted training is no result
+        raise KeyboardInterrupt  # an interrupted training has no result
     return output, cost
 
 

@@ -1,4 +1,4 @@
-"""The tables by name, and `reproduce`, which runs what a table lacks."""
+"""The tables by name, and `reproduce`, which runs what is missing from a table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def reproduce(
     run: bool = True,
     progress: bool = True,
 ) -> ResultsTable:
-    """Run whatever a table lacks, and return it.
+    """Run what is missing from a table, and return the table.
 
     Every run is stored in `results/runs` as soon as it ends and never repeated, so an interrupted
     call resumes where it stopped. The runs of your own method are repeated when its source changes.
@@ -53,11 +53,11 @@ def reproduce(
         "links".
     methods : rows, by name or as `module:Class`; by default all.
     datasets : columns.
-    n_runs : runs per cell; by default what the experiment says.
-    n_jobs : single-threaded processes; by default one per available core.
+    n_runs : runs per cell; by default those of the experiment.
+    n_jobs : number of single-threaded processes; by default one per available core.
     split : "random" for a new split of the same sizes for every seed; by default the split that
         the dataset is available with or, if `run` is False, the public one where it has runs.
-    run : False to return the table of what is stored.
+    run : False returns the table of the stored runs.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def reproduce(
     | A | GATE, edges alone, inductive | — | — | — |
     """
     if split is not None and split not in _SPLITS:
-        raise InputError(f"unknown split {split!r}; use {', '.join(_SPLITS)}")
+        raise InputError(f"unknown split {split!r}; use one of {', '.join(_SPLITS)}")
     experiments = table_experiments(table, methods, datasets)
     store = RunStore(Path(results) / "runs")
     splits = {name: split or available_split(name) for name in datasets}
@@ -86,7 +86,7 @@ def table_experiments(
 ) -> list[Experiment]:
     """The experiments of a table, row by row; only these methods and datasets."""
     if table not in TABLES:
-        raise InputError(f"there is no table {table!r}; use one of {', '.join(TABLES)}")
+        raise InputError(f"unknown table {table!r}; use one of {', '.join(TABLES)}")
     family, settings = TABLES[table]
     family_rows = [method.name for method in METHODS.values() if family in method.tables]
     rows = [find_method(name) for name in methods or family_rows]
@@ -101,5 +101,5 @@ def table_experiments(
     ]
     for row in rows:
         if methods and not any(cell.method == row.name for cell in cells):
-            raise InputError(f"the table {table!r} has no cell of {row.name!r} on these datasets")
+            raise InputError(f"the table {table!r} has no cells for {row.name!r} on these datasets")
     return cells

@@ -49,7 +49,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """The columns of a metric on a dataset; compared : with published values, in two more."""
+    """The columns of a metric on a dataset; two more if it is `compared` with published values."""
 
     dataset: str
     metric: str
@@ -74,7 +74,7 @@ class ColumnGroup:
 class ResultsTable:
     """Rows of cells, one per dataset; rendered as Markdown or LaTeX, or listed for JSON.
 
-    n_new : the runs that were made for it, rather than found in the folder of results.
+    n_new : number of runs made for it, rather than found in the results folder.
     """
 
     grid: ExperimentGrid
@@ -104,7 +104,7 @@ class ResultsTable:
         return [evaluation.to_dict() for evaluation in found if evaluation is not None]
 
     def columns(self) -> list[ColumnGroup]:
-        """A single metric is always compared; one of several if anyone has published it."""
+        """A single metric is always compared; one of several only if it has been published."""
         experiments = self.grid.experiments
         metrics = _distinct(metric for of in experiments for metric in SETTINGS[of.setting].shown)
         published = {metric for of in experiments for metric in of.published}

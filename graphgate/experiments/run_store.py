@@ -31,7 +31,7 @@ _UNCLASSIFIED = {"clustering": ("whole", "kmeans"), "links": ("held-out", "dot-p
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that decides the result of a run.
+    """Everything that determines the result of a run.
 
     code : a digest of the source of a user's own method; None for the methods of this package.
     """
@@ -63,7 +63,7 @@ class RunSpec:
         )
 
     def run(self, dataset: Dataset | None = None) -> RunResult:
-        """Train and score once. dataset : instead of loading it by its name."""
+        """Train and score once. dataset : used instead of loading it by name."""
         known = find_method(self.method)
         if known.code() != self.code:
             raise InputError(f"the source of {self.method} has changed since the runs began")
@@ -79,8 +79,8 @@ class RunSpec:
             graph = graph.with_splits(random_split(graph.labels, self.seed))
         elif self.split != dataset.split:
             raise InputError(
-                f"{self.dataset} is available with its {dataset.split} split, not the "
-                f"{self.split} one; fetch_dataset({self.dataset!r}) downloads the public one"
+                f"{self.dataset} is available with its {dataset.split} split, not with the "
+                f"{self.split} one; fetch_dataset({self.dataset!r}) downloads the public split"
             )
         return run_classification(
             method, graph, self.setting, unseen=self.unseen, probe=self.probe, seed=self.seed
@@ -93,7 +93,7 @@ class RunSpec:
 
     @property
     def file(self) -> Path:
-        """Its path in the folder of results, which no other specification has."""
+        """Its path in the results folder, unique to this specification."""
         content = json.dumps(self.fields(), sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(content.encode()).hexdigest()[:10]
         name = f"{self.split}-{self.seed:03}-{digest}.json"
@@ -129,7 +129,7 @@ class RunStore:
                 return None
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(
-                    f"{path} is not the stored run that its name says; remove it"
+                    f"{path} does not contain the run that its name indicates; remove it"
                 ) from None
         return self._known[path]
 

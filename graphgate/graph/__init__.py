@@ -1,4 +1,4 @@
-"""The attributed graph, validated once, when it is made.
+"""The attributed graph, validated once, when it is created.
 
 The modules in import order:
 

@@ -87,7 +87,7 @@ class GraphArrays:
         """The graph of these nodes (ids in the order wanted, or a mask) and their edges."""
         rows = self.rows(nodes)
         if len(np.unique(rows)) != len(rows):
-            raise InputError("a node of the sub-graph is given more than once; give each once")
+            raise InputError("a node of the subgraph is given more than once; list each node once")
         return self._take(rows)
 
     def without(self, nodes: Any) -> Self:
@@ -110,7 +110,7 @@ class GraphArrays:
         return self._with(adjacency=adjacency)
 
     def neighborhood(self, nodes: Any, hops: int) -> Self:
-        """The sub-graph of all that these nodes attend over within `hops` layers, in row order."""
+        """The subgraph that these nodes attend over within `hops` layers, in row order."""
         if not isinstance(hops, numbers.Integral) or hops < 0:
             raise InputError(f"hops must be an integer ≥ 0, got {hops!r}")
         reached = np.unique(self.rows(nodes))
@@ -168,8 +168,8 @@ class GraphArrays:
     def fingerprint(self) -> str:
         """SHA-256 over features or attributes, edges and ids.
 
-        Equal graphs have equal fingerprints. Ids count by their `repr`, which must not contain an
-        address if the fingerprint is to be kept.
+        Equal graphs have equal fingerprints. Ids are hashed by their `repr`, which must not
+        contain a memory address if the fingerprint is to be stored.
         """
         shape = None if self.x is None else self.x.shape
         digest = hashlib.sha256(repr((shape, self.directed, self.weighted)).encode())
@@ -185,7 +185,7 @@ class GraphArrays:
 
     def _take(self, rows: np.ndarray) -> Self:
         if len(rows) == 0:
-            raise InputError("the sub-graph would have no nodes; keep at least one")
+            raise InputError("the subgraph would have no nodes; keep at least one")
         adjacency = self.adjacency[rows][:, rows]
         adjacency.sort_indices()
         return self._with(

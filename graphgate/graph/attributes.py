@@ -84,7 +84,7 @@ class Attributes:
 
     def column(self, name: str) -> Column:
         if name not in self._columns:
-            raise InputError(f"there is no column {name!r}; there are {listing(self.names)}")
+            raise InputError(f"there is no column {name!r}; the columns are {listing(self.names)}")
         return self._columns[name]
 
     __getitem__ = column
@@ -151,7 +151,7 @@ def _items(name: str, values: Any) -> list[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or what pandas writes for them."""
+    """Whether a value is None, NaN, or one of pandas' missing values."""
     absent = value is None or type(value).__name__ in ("NAType", "NaTType")
     return absent or (isinstance(value, (float, np.floating)) and bool(value != value))
 
@@ -175,7 +175,7 @@ def _number(name: str, row: int, item: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"the number column {name!r} has the value {item!r} in row {row}; "
-            "fix the value, or give the column as a category"
+            "fix the value, or pass the column as a category"
         ) from None
 
 

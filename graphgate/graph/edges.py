@@ -1,4 +1,4 @@
-"""Edges as users give them, turned into one canonical adjacency."""
+"""Edges as users give them, turned into one canonical adjacency matrix."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def edge_pairs(edges: Any, ids: np.ndarray | None) -> np.ndarray:
     if not isinstance(edges, np.ndarray):
         pairs = listed(edges, "edges")
         if any(not _is_pair(pair) for pair in pairs):
-            raise InputError("edges must be pairs (source, target); weights go into `weights`")
+            raise InputError("edges must be pairs (source, target); pass weights as `weights`")
         if ids is not None:
             return node_rows([end for pair in pairs for end in pair], Positions(ids)).reshape(-1, 2)
         try:
@@ -74,7 +74,7 @@ def edge_weights(weights: Any, n: int, at: str = "edge") -> np.ndarray:
     values = array_of_numbers(weights, "edge weights").astype(np.float64)
     if values.shape != (n,):
         raise InputError(
-            f"edge weights have shape {values.shape} for {n:,} edges; give one per edge"
+            f"edge weights have shape {values.shape} for {n:,} edges; pass one per edge"
         )
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
@@ -90,7 +90,7 @@ def adjacency_entries(adjacency: Any, n: int | None) -> tuple[int, np.ndarray, n
     """N, pairs and weights of an adjacency matrix; weights are None where every value is 1."""
     if adjacency is None:
         if n is None:
-            raise InputError("give features, attributes, or a square adjacency")
+            raise InputError("pass features, attributes, or a square adjacency matrix")
         return n, np.empty((0, 2), dtype=np.int64), None
     if sp.issparse(adjacency):
         check_sparse(adjacency, "the entries of the adjacency")

@@ -1,7 +1,7 @@
 """The attributed graph: everything before this module builds one, everything after uses one.
 
-A `Graph` is validated once, when it is made, and is immutable afterwards, so nothing that receives
-one validates it again.
+A `Graph` is validated once, when it is created, and is immutable afterwards, so nothing that
+receives one validates it again.
 """
 
 import numbers
@@ -46,10 +46,10 @@ class Graph(GraphArrays):
         are kept, every other numeric dtype becomes float32.
     adjacency : (N, N), `adjacency[u, v]` is the weight of the edge from u to v; None means no
         edges. A graph whose stored values are all 1 is unweighted. Self-loops are dropped (the
-        method adds exactly one of weight 1 per node); explicit zeros are no edges; weights are
+        method adds exactly one of weight 1 per node); explicit zeros are not edges; weights are
         positive and finite.
     attributes : `Attributes`, or a mapping of column names to N values each, in place of `x`.
-        Estimators encode them; the graph only holds them.
+        Estimators encode them; the graph only stores them.
     ids : N distinct hashable node ids; the default is 0 … N-1.
     labels : N values, None or NaN where a node has no label.
     splits : name -> boolean mask over the nodes; no node is in two of them.
@@ -142,7 +142,7 @@ class Graph(GraphArrays):
         Further arguments are those of `Graph`: attributes, labels, splits, directed and
         feature_names.
 
-        num_nodes : N, where neither features nor ids give it; the default is the largest row
+        num_nodes : N, where neither features nor ids determine it; the default is the largest row
             number plus one.
 
         >>> Graph.from_edge_index(None, [[0, 1], [1, 2]], num_nodes=4)
@@ -177,7 +177,9 @@ class Graph(GraphArrays):
         feature_names: Any = None,
     ) -> None:
         if feature_names is not None and (content is None or isinstance(content, Attributes)):
-            raise InputError("feature_names are names of columns of x; leave them out")
+            raise InputError(
+                "feature_names name the columns of x, but there is no x; leave them out"
+            )
         if len(ids) == 0:
             raise InputError("the graph is empty: it has no nodes", about="nodes")
         table = content if isinstance(content, Attributes) else None
@@ -207,7 +209,7 @@ class Graph(GraphArrays):
     ) -> Self:
         """The same graph with these (N, F) features in place of what describes its nodes.
 
-        With `copy=False` a float array is taken over, and becomes read-only.
+        With `copy=False` a float array is used as it is, and becomes read-only.
 
         >>> Graph(adjacency=np.ones((2, 2))).with_x([[1.0], [2.0]])
         Graph(2 nodes, 1 undirected edge, 1 dense feature)
@@ -216,7 +218,7 @@ class Graph(GraphArrays):
         if features.shape[0] != self.n_nodes:
             raise InputError(
                 f"features have {features.shape[0]:,} rows for {self.n_nodes:,} nodes; "
-                "give one row per node",
+                "pass one row per node",
                 about="nodes",
             )
         names = validation.feature_names(feature_names, features.shape[1])

@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
 
 
 def arrays_of(value: Any) -> list[np.ndarray]:
-    """The NumPy arrays that hold the data of an array, a sparse array or a mapping of arrays."""
+    """The NumPy arrays with the data of an array, a sparse array or a mapping of arrays."""
     if sp.issparse(value):
         return [value.data, value.indices, value.indptr]
     parts = value.values() if isinstance(value, Mapping) else [value]
@@ -68,7 +68,7 @@ def check_sparse(matrix: Any, what: str) -> None:
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
     except ValueError as error:
-        raise InputError(f"{what} are a damaged sparse array: {error}") from None
+        raise InputError(f"{what} are not a valid sparse array: {error}") from None
 
 
 @errors_about("nodes")
@@ -119,14 +119,14 @@ def node_ids(ids: Any, n: int | None = None) -> np.ndarray:
         except TypeError as error:
             raise InputError(f"node ids must be hashable: {error}") from None
         if any(value != value for value in values):
-            raise InputError("a node id is NaN; give every node an id that equals itself")
+            raise InputError("a node id is NaN; give every node a valid id")
         small = all(type(value) is int and abs(value) < 2**63 for value in values)
         known = np.fromiter(values, dtype=np.int64 if small else object, count=len(values))
     if n is not None and len(known) != n:
-        raise InputError(f"{len(known):,} node ids for {n:,} nodes; give one per node")
+        raise InputError(f"got {len(known):,} node ids for {n:,} nodes; pass one per node")
     if distinct < len(known):
         twice = first_duplicate(known.tolist())
-        raise InputError(f"the node id {twice!r} is given more than once; give each once")
+        raise InputError(f"the node id {twice!r} is given more than once; ids must be unique")
     return known
 
 
@@ -171,21 +171,23 @@ def node_rows(nodes: Any, positions: Positions) -> np.ndarray:
     if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
         raise InputError(f"nodes must be a list of ids or a mask, got {nodes!r}")
     if isinstance(nodes, np.ndarray) and nodes.ndim != 1:
-        raise InputError(f"nodes must be a list of ids or a mask, got an array {nodes.shape}")
+        raise InputError(
+            f"nodes must be a list of ids or a mask, got an array of shape {nodes.shape}"
+        )
     if isinstance(nodes, np.ndarray) and nodes.dtype.kind == "i":
         return positions.rows(nodes)
     wanted = listed(nodes, "nodes")
     if wanted and all(type(node) is bool for node in wanted):
         if len(wanted) != positions.n:
             raise InputError(
-                f"the mask has {len(wanted):,} values for {positions.n:,} nodes; give one per node"
+                f"the mask has {len(wanted):,} values for {positions.n:,} nodes; pass one per node"
             )
         return np.flatnonzero(wanted)
     return positions.rows(wanted)
 
 
 def _unknown(node: Any) -> str:
-    return f"the graph has no node with id {node!r}; use the ids the graph was made with"
+    return f"the graph has no node with id {node!r}; use the ids that the graph was created with"
 
 
 @errors_about("nodes")
@@ -196,7 +198,7 @@ def label_codes(labels: Any, n: int) -> tuple[np.ndarray | None, tuple[Any, ...]
     values = listed(labels, "labels")
     if len(values) != n:
         raise InputError(
-            f"{len(values):,} labels for {n:,} nodes; give one per node (None if unknown)"
+            f"got {len(values):,} labels for {n:,} nodes; pass one per node (None if unknown)"
         )
     try:
         known = list({value for value in values if value is not None and bool(value == value)})
@@ -245,7 +247,11 @@ def feature_names(names: Any, f: int) -> tuple[str, ...] | None:
         return None
     checked = tuple(map(str, listed(names, "feature names")))
     if len(checked) != f:
-        raise InputError(f"{len(checked):,} feature names for {f:,} features; give one per feature")
+        raise InputError(
+            f"got {len(checked):,} feature names for {f:,} features; pass one per feature"
+        )
     if (twice := first_duplicate(checked)) is not None:
-        raise InputError(f"the feature name {twice!r} is given more than once; give each once")
+        raise InputError(
+            f"the feature name {twice!r} is given more than once; names must be unique"
+        )
     return checked

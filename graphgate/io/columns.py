@@ -202,7 +202,7 @@ def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArr
         except pa.ArrowInvalid:
             if pa.types.is_integer(column.type):
                 raise InputError(
-                    f"{table.what}, column {name!r}: an id does not fit into 64 bits; use text"
+                    f"{table.what}, column {name!r}: an id does not fit in 64 bits; use text"
                 ) from None
     raise InputError(
         f"{table.what}, column {name!r}: ids of type {column.type} cannot be used; "
@@ -211,7 +211,7 @@ def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArr
 
 
 def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Text that spells integers, as `str` writes them, as integers; None if any of it does not."""
+    """Text that spells integers as `str` does, as integers; None if any of it does not."""
     try:
         integers = column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -253,7 +253,7 @@ def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
     first: dict[Any, int] = {}
     for row, value in enumerate(ids.to_pylist()):
         if first.setdefault(value, row) != row:
-            problem = f"is also the id on {table.place(first[value])}; ids must be distinct"
+            problem = f"is also the id on {table.place(first[value])}; ids must be unique"
             table.refuse_cell(row, name, problem)
 
 

@@ -1,4 +1,4 @@
-"""CSV and TSV files with a header: read fast by Arrow, explained line by line where it cannot be.
+"""CSV and TSV files with a header: read fast by Arrow, with errors that name the line.
 
 Arrow reads an unclosed quote without complaint as one long cell, and `01000` as a number. Both
 leave traces in the bytes, which are scanned on their way to Arrow, so that good files are read at

@@ -90,12 +90,12 @@ def write_embedding(
     embedding: Any,
     labels: Sequence[Any] | None = None,
 ) -> Path:
-    """Write N ids and their (N, D) embedding in the format that the ending of `path` names.
+    """Write N ids and their (N, D) embedding in the format given by the ending of `path`.
 
     Parameters
     ----------
     path : a file ending in .parquet, .csv, .npz, .txt (word2vec's text format) or .npy (the bare
-        matrix, without ids). It is replaced as a whole or not at all.
+        matrix, without ids). An existing file is replaced atomically.
     labels : one value per node, None where a node has none; only .parquet, .csv and .npz store
         them.
     """
@@ -106,7 +106,7 @@ def write_embedding(
         values = values.astype(np.float32)
     names, classes = stored_names(ending, ids, labels)
     if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
-        raise InputError(f"an embedding of shape {values.shape} for {len(names):,} node ids")
+        raise InputError(f"got an embedding of shape {values.shape}, but {len(names):,} node ids")
     if ending in (".parquet", ".csv"):
         return write_table(target, _table(names, values, classes, wide=ending == ".csv"))
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -122,7 +122,7 @@ def write_embedding(
 def stored_names(
     ending: str, ids: Iterable[Hashable], labels: Sequence[Any] | None = None
 ) -> tuple[pa.Array, pa.Array | None]:
-    """Ids and labels as a file of this format stores them; an `InputError` where it cannot."""
+    """Ids and labels as a file of this format stores them; raises `InputError` if it cannot."""
     names = id_array(ids)
     if ending == ".txt":
         for name in names.cast(pa.string()).to_pylist():
@@ -137,7 +137,7 @@ def stored_names(
         raise InputError(f"{ending} cannot store labels; write {' or '.join(LABEL_ENDINGS)}")
     classes = value_array(labels, "label")
     if len(classes) != len(names):
-        raise InputError(f"{len(classes):,} labels for {len(names):,} node ids")
+        raise InputError(f"got {len(classes):,} labels for {len(names):,} node ids")
     return names, classes
 
 
@@ -187,8 +187,8 @@ def _write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
 def read_embedding(path: StrPath) -> Embedding:
     """Read an embedding from a .parquet, .csv, .npz or word2vec .txt file.
 
-    Vectors from text files are float32 if float32 numbers are written with these digits, and
-    float64 otherwise.
+    Vectors from text files are float32 if their digits are those of float32 numbers, and float64
+    otherwise.
     """
     ending = Path(path).suffix.lower()
     if ending not in READABLE_ENDINGS and not Path(path).is_dir():
@@ -205,8 +205,8 @@ def read_embedding(path: StrPath) -> Embedding:
     ids, z, labels = found
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
-            f"{source} has an embedding of {z.dtype} of shape {z.shape} for {len(ids):,} ids; "
-            "it needs one row of floats per node"
+            f"{source} contains an embedding of dtype {z.dtype} and shape {z.shape} for "
+            f"{len(ids):,} ids; it needs one row of floats per node"
         )
     if labels is not None and len(labels) != len(z):
         raise InputError(f"{source} has {len(labels):,} labels for {len(z):,} nodes")
@@ -216,7 +216,7 @@ def read_embedding(path: StrPath) -> Embedding:
             "is not finite"
         )
     if len(set(ids.tolist())) < len(ids):
-        raise InputError(f"{source} names a node twice; give one vector per node")
+        raise InputError(f"{source} contains a node twice; it needs one vector per node")
     return found
 
 
@@ -225,7 +225,8 @@ def _open_word2vec(path: Path) -> Table:
         head = file.readline().split()
         if len(head) != 2 or not all(part.isdigit() for part in head):
             raise InputError(
-                f"{path} must begin with two integers, the numbers of nodes and of dimensions"
+                f"{path} must begin with two integers, the number of nodes and the number of "
+                "dimensions"
             )
         n, d = map(int, head)
         names = [f"e{at}" for at in range(d)]
@@ -267,7 +268,9 @@ def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
     """(N, D) from N lists of D numbers."""
     lists = is_list(column.type) and not column.null_count
     if not lists or pc.count_distinct(pc.list_value_length(column)).as_py() > 1:
-        raise InputError(f"{table.what}: the column 'embedding' must list D numbers per node")
+        raise InputError(
+            f"{table.what}: the column 'embedding' must contain a list of D numbers per node"
+        )
     flat = one_piece(column).flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(len(column), -1 if len(column) else 0)
 

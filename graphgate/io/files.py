@@ -39,10 +39,10 @@ def first_line(error: Exception) -> str:
 
 
 def check_file(path: StrPath) -> Path:
-    """The path of a file to read; refuses a directory and a path that does not exist."""
+    """The path of a file to read; refuses a folder and a path that does not exist."""
     found = Path(path)
     if found.is_dir():
-        raise InputError(f"{found} is a directory; name a file in it")
+        raise InputError(f"{found} is a folder; pass a file in it")
     if not found.exists():
         raise InputError(f"{found} does not exist; check the path")
     return found
@@ -66,7 +66,7 @@ def read_bytes(path: StrPath) -> bytes:
     with decompressed(path) as stream:
         content: bytes = stream.read()
     if not content.strip():
-        raise InputError(f"{path} is empty; name a file that contains a graph")
+        raise InputError(f"{path} is empty; pass a file that contains a graph")
     return content
 
 
@@ -77,7 +77,7 @@ def read_text(path: StrPath) -> str:
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path} is not UTF-8 text: byte {error.start:,} is 0x{error.object[error.start]:02x}; "
-            "save it as UTF-8, or give it the ending of its format"
+            "save it as UTF-8, or use the ending of its format"
         ) from None
     if "\0" in text:
         raise InputError(f"{path} is not text: it contains zero bytes; check its ending")
@@ -107,7 +107,7 @@ def check_output_path(path: StrPath, endings: Sequence[str]) -> Path:
     """Refuses a path to which no file of these formats can be written."""
     target = Path(path)
     if target.is_dir():
-        raise InputError(f"{target} is a directory; name a file in it")
+        raise InputError(f"{target} is a folder; pass a file in it")
     if target.suffix.lower() not in endings:
         *first, last = endings
         named = f"{', '.join(first)} or {last}" if first else last
@@ -138,7 +138,7 @@ def make_folder(path: StrPath) -> Path:
 def _check_parent(target: Path) -> None:
     folder = target.parent
     if not folder.is_dir():
-        problem = "is not a directory" if folder.exists() else "does not exist"
+        problem = "is not a folder" if folder.exists() else "does not exist"
         raise InputError(f"{target} cannot be written: {folder} {problem}; create it first")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{target} cannot be written: no permission to write to {folder}")
@@ -148,7 +148,7 @@ def _check_parent(target: Path) -> None:
 def replacing(path: StrPath) -> Iterator[Path]:
     """A temporary path that replaces `path` if the block succeeds, and is removed otherwise.
 
-    The temporary file is in the same directory, because only then is the last step atomic, and
+    The temporary file is in the same folder, because only then is the last step atomic, and
     the caller opens it, so that it has the permissions of any other new file.
     """
     target = Path(os.path.realpath(path))  # a link stays a link

@@ -48,7 +48,7 @@ def read_graph(
     edges : a table in CSV (.csv) or TSV (.tsv), optionally compressed (.gz, .bz2, .zst), with a
         header and in UTF-8, or in Parquet (.parquet, .pq). Or a file with a whole graph: GraphML,
         GML, GEXF, Pajek, an edge list, an adjacency list or an adjacency matrix, by the endings in
-        `GRAPH_ENDINGS`; its own attributes are used where there is no file of nodes.
+        `GRAPH_ENDINGS`; its own attributes are used if no file of nodes is given.
     nodes : a table, or a matrix of features (.npz, .npy, .mtx) whose rows are nodes 0, 1, ….
         Without it, the graph has the nodes that the edges name, in order of first appearance.
     source, target, weight : columns of the edge table. The weight may be absent, and None ignores
@@ -58,10 +58,10 @@ def read_graph(
     words, categories : columns of the node table that are text to be split at white space into
         words, and categories although they look like numbers.
     kinds : "number", "boolean", "category" or "words" by column, such as those that a model was
-        trained with. Columns that the table lacks are passed over.
-    unknown_nodes : what to do with edges that name a node which the node table lacks: "drop" the
-        edge, "add" the node with all attributes missing, both with a warning that counts them, or
-        "refuse". If no edge is left, ids do not match, which is an error.
+        trained with. Columns that the table lacks are ignored.
+    unknown_nodes : what to do with edges to a node that is not in the node table: "drop" the edge
+        or "add" the node with all attributes missing, both with a warning that counts them, or
+        "refuse". If no edge would be left, the ids do not match, which is an error.
     directed : None follows the file; tables and lists are undirected, a matrix is directed unless
         it is symmetric.
 
@@ -102,7 +102,7 @@ def _graph_of_matrix(
     if nodes is not None and features is None:
         raise InputError(
             f"{path} is a matrix without node ids, so {nodes} cannot be joined to it; "
-            f"give features row by row ({', '.join(MATRIX_ENDINGS)})"
+            f"pass features as a matrix with one row per node ({', '.join(MATRIX_ENDINGS)})"
         )
     if options.drop or options.words or options.categories or options.label not in (None, "label"):
         raise InputError(f"{path} is a matrix, which has neither labels nor named attributes")
@@ -111,7 +111,7 @@ def _graph_of_matrix(
     if x is not None and x.shape[0] != adjacency.shape[0]:
         raise InputError(
             f"{features} has {x.shape[0]:,} rows, but {path} has {adjacency.shape[0]:,} nodes; "
-            "give one row of features per node"
+            "pass one row of features per node"
         )
     # Zeros are no edges, and a matrix of ones is unweighted.
     stored = adjacency.data != 0
@@ -134,8 +134,8 @@ def _graph_with_features(edges: Table, features: StrPath, options: ReadingOption
     """The graph of a matrix of features and of edges that name its rows by number, from 0."""
     if options.unknown_nodes == "add":
         raise InputError(
-            f"unknown_nodes must be drop or refuse, because {features} has no row for a node that "
-            "it lacks"
+            f"unknown_nodes must be drop or refuse, because {features} cannot have rows for other "
+            "nodes"
         )
     x = read_matrix(features)
     rows = Table(pa.table({options.id: np.arange(x.shape[0])}), str(features))
@@ -189,7 +189,7 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
     # NetworkX raises errors of every kind on damaged files.
     except Exception as error:
         raise InputError(f"{path} is damaged or not a {ending} file: {first_line(error)}") from None
-    # Values that a file gives for all nodes or edges without one of their own.
+    # Defaults in the file, for nodes or edges without a value of their own.
     for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
         for name, value in g.graph.get(defaults, {}).items():
             for *_, data in each(data=True):
@@ -205,7 +205,9 @@ def _harmless_xml(path: StrPath) -> bytes:
     content = read_bytes(path)
 
     def refuse(*_: Any) -> NoReturn:
-        raise InputError(f"{path} declares XML entities, which are not read; save it without them")
+        raise InputError(
+            f"{path} declares XML entities, which are not supported; save it without them"
+        )
 
     parser = expat.ParserCreate()
     parser.EntityDeclHandler = refuse

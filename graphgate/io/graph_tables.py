@@ -39,10 +39,10 @@ def from_tables(
 
     Parameters
     ----------
-    edges, nodes : pandas or Polars data frames, Arrow tables, or objects with an Arrow stream.
-        Without nodes, the graph has those that the edges name, in order of first appearance.
-    kinds : "number", "boolean", "category" or "words" by column, where the values do not tell.
-        Columns that the table lacks are passed over.
+    edges, nodes : data frames of pandas or Polars, Arrow tables, or other exporters of an Arrow
+        stream. Without nodes, the graph has those of the edges, in order of first appearance.
+    kinds : "number", "boolean", "category" or "words" by column, to override the kind that the
+        values suggest. Columns that the table lacks are ignored.
     options : those of `ReadingOptions`, as in `read_graph`.
 
     >>> import pyarrow as pa
@@ -78,11 +78,7 @@ class Nodes(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The content of an edge table.
-
-    pairs : (E, 2) row numbers.
-    ids : all nodes, first those of the node table.
-    """
+    """pairs : (E, 2) row numbers. ids : of all nodes, first those of the node table."""
 
     pairs: np.ndarray
     weights: np.ndarray | None
@@ -127,13 +123,13 @@ def make_graph(
 def listed_once(
     pairs: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Of edges that are listed in both directions, one each."""
+    """Each edge once, where every edge is listed in both directions."""
     once = pairs[:, 0] <= pairs[:, 1]
     return pairs[once], None if weights is None else weights[once]
 
 
 def _note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
-    """Warns of rows that did not become an edge of their own."""
+    """Warns about rows that did not become an edge of their own."""
     nothing = np.zeros(len(pairs), dtype=bool) if weights is None else weights == 0
     loops = ~nothing & (pairs[:, 0] == pairs[:, 1])
     counts = {
@@ -199,7 +195,7 @@ def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None
 
 
 def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
-    """Plain values; integers also if spelled, or if a missing one made them floats."""
+    """Plain values; text and floats that represent integers become integers."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -221,7 +217,7 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     """Pairs of rows of the nodes or, without nodes, of the ids that the edges name."""
     source, target, *weight = options.edge_columns(table)
     if others := [name for name in table.names if name not in (source, target, *weight)]:
-        _warn(f"{table.what}: {len(others):,} column(s) of edges are ignored: {listing(others)}")
+        _warn(f"{table.what}: {len(others):,} edge column(s) are ignored: {listing(others)}")
     conversions: dict[str, Conversion] = {source: "text", target: "text"}
     conversions |= dict.fromkeys(weight, "number")
     read = dict(table.columns(list(conversions), conversions))
@@ -241,7 +237,7 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
 def _without_unknown(
     edges: Edges, cells: dict[str, pa.ChunkedArray], table: Table, nodes: Nodes, unknown: str
 ) -> Edges:
-    """Drops, adds or refuses edges that name a node which the node table lacks."""
+    """Drops or refuses edges to nodes that are not in the node table, or adds the nodes."""
     missing = edges.pairs < 0
     strange = missing.any(axis=1)
     rows = np.flatnonzero(strange)
@@ -252,7 +248,7 @@ def _without_unknown(
         table.refuse_cell(first, end, f"is not the id of a node; add it to {what}")
     named = (
         f"{table.what}: {len(rows):,} of {len(missing):,} edges "
-        f"{'names' if len(rows) == 1 else 'name'} a node that {what} lacks, "
+        f"{'refers' if len(rows) == 1 else 'refer'} to a node that is not in {what}, "
         f"such as {ids[first].as_py()!r} ({table.place(first)})"
     )
     if unknown == "add":
@@ -265,9 +261,9 @@ def _without_unknown(
         seen = pc.unique(ids.filter(pa.array(missing[:, at]))).slice(0, 2).to_pylist()
         own = nodes.ids.slice(0, 2).to_pylist()
         raise InputError(
-            f"{table.what}: none of {len(missing):,} edges joins two nodes of {what}: edges name "
-            f"{' and '.join(map(repr, seen))}, but ids are {' and '.join(map(repr, own))}; "
-            "write ids the same way in both tables",
+            f"{table.what}: none of the {len(missing):,} edges joins two nodes of {what}: the "
+            f"edges use ids such as {' and '.join(map(repr, seen))}, but the nodes have ids such "
+            f"as {' and '.join(map(repr, own))}; write ids the same way in both tables",
             about="edges",
         )
     _warn(f"{named}, and {'is' if len(rows) == 1 else 'are'} left out")

@@ -123,8 +123,8 @@ def _flat(nodes: pa.Table, graph: Graph) -> pa.Table:
             column = column.cast(column.type.value_type)
         if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
             raise InputError(
-                f"the column {name!r} contains empty text, which CSV cannot tell from a missing "
-                "value; write .parquet"
+                f"the column {name!r} contains empty text, which CSV cannot distinguish from a "
+                "missing value; write .parquet"
             )
         if pa.types.is_list(column.type):
             columns[name] = _text(name, column)

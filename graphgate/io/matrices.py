@@ -14,7 +14,7 @@ MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
 
 
 def read_matrix(path: StrPath) -> np.ndarray | sp.coo_array | sp.csr_array:
-    """A two-dimensional matrix, sparse if it is stored so.
+    """A two-dimensional matrix, sparse if it is stored as such.
 
     `.npz`: a sparse array from SciPy's `save_npz`, or a NumPy archive with exactly one array;
     `.npy`: an array; `.mtx`: Matrix Market, in coordinate or array format, with its symmetry
@@ -42,8 +42,8 @@ def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_
     adjacency = read_matrix(path)
     if adjacency.shape[0] != adjacency.shape[1]:
         raise InputError(
-            f"{path} contains a matrix of shape {adjacency.shape}, but an adjacency is square; "
-            "pass it as features, or give an edge table"
+            f"{path} contains a matrix of shape {adjacency.shape}, but an adjacency matrix is "
+            "square; pass it as features, or use an edge table"
         )
     if adjacency.dtype.kind not in "buif":
         raise InputError(f"{path} contains {adjacency.dtype} values; weights must be real numbers")
@@ -86,7 +86,7 @@ def _npz(content: bytes) -> Any:
 def _mtx(content: bytes) -> Any:
     if b"\0" in content:
         raise InputError("contains zero bytes, so it is not a Matrix Market file")
-    content += b"\n"  # SciPy's reader can crash on a last line that does not end
+    content += b"\n"  # SciPy's reader can crash on a last line without a line ending
     rows, columns, entries, form, _, symmetry = scipy.io.mminfo(io.BytesIO(content))
     # Checked before allocating anything of that size, because a header may claim any size.
     least = 4 if form == "coordinate" else 2 if symmetry == "general" else 1  # "1 1\n" or "0\n"

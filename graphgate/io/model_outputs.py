@@ -41,7 +41,9 @@ def attention_table(
     pattern = encoder[0]
     names = id_array(ids)
     if len(names) != pattern.shape[0]:
-        raise InputError(f"attention of {pattern.shape[0]:,} nodes for {len(names):,} node ids")
+        raise InputError(
+            f"got attention of {pattern.shape[0]:,} nodes, but {len(names):,} node ids"
+        )
     targets = np.repeat(np.arange(len(names)), np.diff(pattern.indptr))
     columns = {
         "source": names.take(pa.array(pattern.indices)),
@@ -89,10 +91,10 @@ def write_reconstruction(
     target = check_output_path(path, RECONSTRUCTION_ENDINGS)
     names = id_array(ids)
     if x.ndim != 2 or len(names) != len(x):
-        raise InputError(f"a reconstruction of shape {x.shape} for {len(names):,} node ids")
+        raise InputError(f"got a reconstruction of shape {x.shape}, but {len(names):,} node ids")
     features = [f"x{at}" for at in range(x.shape[1])] if feature_names is None else feature_names
     if len(features) != x.shape[1]:
-        raise InputError(f"{len(features):,} feature names for {x.shape[1]:,} features")
+        raise InputError(f"got {len(features):,} feature names for {x.shape[1]:,} features")
     check_feature_names(target, features)
     if target.suffix.lower() != ".npz":
         columns = {name: pa.array(x[:, at]) for at, name in enumerate(features)}

@@ -23,7 +23,7 @@ def from_networkx(
     weight: str | None = "weight",
     split: str | None = None,
 ) -> Graph:
-    """Make a graph from a NetworkX graph; it is directed if that is.
+    """Make a graph from a NetworkX graph; it is directed if `g` is.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def from_networkx(
     ('Mr. Hi', 'Officer')
     """
     if not hasattr(g, "is_multigraph") or not hasattr(g, "nodes"):
-        raise InputError(f"a NetworkX graph is required, got {type(g).__name__}")
+        raise InputError(f"expected a NetworkX graph, got {type(g).__name__}")
     ids = list(g)
     if not ids:
         raise InputError("the graph has no nodes; a graph needs at least one")
@@ -151,7 +151,9 @@ def _chosen(
     for name in chosen:
         _require(columns, name, "attribute")
         if name in taken:
-            raise InputError(f"{name!r} is both label or split and an attribute; choose one")
+            raise InputError(
+                f"{name!r} is listed as an attribute and used as label or split; choose one"
+            )
     if len(set(chosen)) != len(chosen):
         raise InputError("an attribute is listed twice; list each once")
     return chosen
@@ -243,5 +245,8 @@ def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[s
         more.append((split, names.tolist()))
     for name, values in more:
         if values is not None and columns.setdefault(name, values) is not values:
-            raise InputError(f"the graph has an attribute {name!r}; rename label= or split=")
+            raise InputError(
+                f"the graph already has an attribute {name!r}; choose another name with label= "
+                "or split="
+            )
     return columns

@@ -17,18 +17,18 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
 
     Parameters
     ----------
-    data : takes `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), `y` as labels (negative:
+    data : uses `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), `y` as labels (negative:
         none), every mask `train_mask`, `val_mask`, … as a split, and `ids`, `classes` and
         `feature_names`, which `to_pyg` adds.
     weight : the attribute with the edge weights.
-    split : which column of the masks to take, where they have several.
+    split : which column of the masks to use, if they have several.
 
     The graph is undirected if every edge is listed in both directions with the same weight.
     """
     if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
         raise InputError(
-            f"a torch_geometric.data.Data is required, got {type(data).__name__}; of a dataset "
-            "pass an element, such as dataset[0]"
+            f"expected a torch_geometric.data.Data, got {type(data).__name__}; from a dataset, "
+            "pass an element such as dataset[0]"
         )
     n = data.num_nodes
     if not n:
@@ -110,7 +110,7 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
     pairs = row_pairs(_array(data.edge_index), n)
     found = [name for name in ("edge_weight", "edge_attr") if data.get(name) is not None]
     if weight not in ("edge_weight", *found) and data.get(weight) is None:
-        raise InputError(f"the Data has no edge weights {weight!r}")
+        raise InputError(f"the Data has no edge weights named {weight!r}")
     for name in found:
         if name != weight:
             warnings.warn(
@@ -127,7 +127,7 @@ def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Row i of adj_t lists the edges to node i; all ones means unweighted."""
     if not hasattr(adj_t, "to_sparse_coo"):
         raise InputError(
-            f"adj_t is a {type(adj_t).__name__}; give edge_index, or a sparse torch tensor"
+            f"adj_t is a {type(adj_t).__name__}; use edge_index, or a sparse torch tensor"
         )
     coo = adj_t.to_sparse_coo().coalesce()
     target, source = _array(coo.indices())
@@ -159,14 +159,16 @@ def _labels(data: Any, n: int) -> list[Any] | None:
         y = y.reshape(-1)
     if y.shape != (n,):
         raise InputError(
-            f"y has the shape {y.shape} for {n:,} nodes; labels need one value per node, so set "
+            f"y has shape {y.shape} for {n:,} nodes; labels need one value per node, so set "
             "it to None or to one column"
         )
     if y.dtype.kind not in "iu":
         return list(y.tolist())
     classes = getattr(data, "classes", range(y.max() + 1))
     if y.max() >= len(classes):
-        raise InputError(f"y has the class {y.max()}, but classes has {len(classes)}")
+        raise InputError(
+            f"y contains the class {y.max()}, but classes has only {len(classes)} entries"
+        )
     return [None if code < 0 else classes[code] for code in y.tolist()]
 
 

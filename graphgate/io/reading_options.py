@@ -15,7 +15,7 @@ UNKNOWN_NODES = ("drop", "add", "refuse")
 class ReadingOptions:
     """The keyword arguments of `read_graph` and `from_tables` that select and interpret columns.
 
-    Each field is described there. `to_dict` gives JSON values, which a model can store, and
+    Each field is described there. `to_dict` returns JSON values, which a model can store, and
     `read_graph(edges, nodes, **options.to_dict())` applies them again.
 
     >>> ReadingOptions.from_dict(ReadingOptions(drop="name").to_dict()).drop
@@ -54,9 +54,7 @@ class ReadingOptions:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         known = [field.name for field in fields(cls)]
         if odd := [name for name in stored if name not in known]:
-            raise InputError(
-                f"{odd[0]!r} is not an option of reading a graph; they are {', '.join(known)}"
-            )
+            raise InputError(f"unknown reading option {odd[0]!r}; use one of {', '.join(known)}")
         return cls(**stored)
 
     def edge_columns(self, table: Table) -> list[str]:
@@ -85,6 +83,6 @@ class ReadingOptions:
         for name, kind in known.items():
             if kind not in KINDS:
                 raise InputError(
-                    f"the column {name!r} cannot be of kind {kind!r}; use {', '.join(KINDS)}"
+                    f"the column {name!r} cannot be of kind {kind!r}; use one of {', '.join(KINDS)}"
                 )
         return cast("dict[str, Kind]", known)

@@ -27,14 +27,14 @@ class Table:
     Parameters
     ----------
     what : names the table in error messages.
-    place : words for the place of a row; by default its number from 0.
+    place : describes where a row is, for error messages; by default its number from 0.
 
     Attributes
     ----------
     names : the columns, distinct and not empty.
     spelled : whether values are known only by their spelling, as in text files; an integer and
         its digits are then the same.
-    hint : follows the columns in the message that one is absent.
+    hint : appended to the error message about a missing column.
     """
 
     spelled = False
@@ -206,7 +206,7 @@ def _typed_array(
     try:
         return pa.array(items, _TYPES[next(iter(given))] if given else otherwise)
     except (pa.ArrowInvalid, OverflowError):
-        raise InputError(f"a {what} does not fit into 64 bits; use text") from None
+        raise InputError(f"a {what} does not fit in 64 bits; use text") from None
 
 
 def is_real(value: Any) -> bool:

@@ -37,7 +37,7 @@ def read_tensors(
     path = Path(path)
     what = f"{path} is not a graphgate {kind} file"
     if not path.is_file():
-        raise InputError(f"{path} does not exist or is a folder; name a graphgate {kind} file")
+        raise InputError(f"{path} does not exist or is a folder; pass a graphgate {kind} file")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -96,7 +96,8 @@ def check_tensors(
     """Refuse tensors whose names, shapes or types are not those that the header requires."""
     if tensors.keys() != expected.keys():
         raise InputError(
-            f"{what}: its tensors do not fit its header ({min(tensors.keys() ^ expected.keys())!r})"
+            f"{what}: its tensors do not match its header "
+            f"({min(tensors.keys() ^ expected.keys())!r})"
         )
     for name, (shape, dtype) in expected.items():
         if tuple(tensors[name].shape) != shape or tensors[name].dtype != dtype:

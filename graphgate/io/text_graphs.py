@@ -38,7 +38,7 @@ def read_edge_list(path: StrPath) -> GraphTables:
         weight = _weight(path, number, rest[1]) if len(rest) > 1 else None
         rows.append((source, rest[0], weight, number))
     if not rows:
-        raise InputError(f"{path} contains no edge; give one per line, source and target")
+        raise InputError(f"{path} contains no edges; write one per line: source and target")
     return GraphTables(_edges(path, rows))
 
 
@@ -51,7 +51,7 @@ def read_adjacency_list(path: StrPath) -> GraphTables:
         names |= dict.fromkeys([source, *targets])
         rows += [(source, target, None, number) for target in targets]
     if not names:
-        raise InputError(f"{path} contains no node; give one per line, followed by its neighbors")
+        raise InputError(f"{path} contains no nodes; write one per line, followed by its neighbors")
     nodes = Table(pa.table({NODE: pa.array(names, pa.string())}), str(path), spelled=True)
     return GraphTables(_edges(path, rows), nodes)
 
@@ -80,7 +80,7 @@ def _without_heading(path: StrPath, lines: list[tuple[int, str]]) -> list[tuple[
     if any(map(_is_integer, first)) or not all(map(_is_integer, second)):
         return lines
     warnings.warn(
-        f"{path}, line {lines[0][0]}: {lines[0][1].strip()!r} is read as a heading, not an edge",
+        f"{path}, line {lines[0][0]}: {lines[0][1].strip()!r} is read as a header, not an edge",
         InputWarning,
         stacklevel=4,
     )
@@ -101,7 +101,7 @@ def _weight(path: StrPath, number: int, field: str) -> float | None:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(
             f"{path}, line {number}: {field.strip()[:40]!r} after source and target is not a "
-            "weight; give a number, {'weight': number}, or nothing"
+            "weight; use a number, {'weight': number}, or nothing"
         ) from None
 
 
@@ -195,20 +195,20 @@ class _PajekReader:
 
     def _count(self, fields: list[str], most: int) -> None:
         if self.n:
-            self._refuse("a second *Vertices; give one network per file")
+            self._refuse("there is a second *Vertices; use one file per network")
         count = fields[1] if len(fields) > 1 else ""
         if not count.isdecimal() or len(count) > 12 or int(count) == 0:
-            self._refuse("*Vertices must give their number, such as *Vertices 34")
+            self._refuse("*Vertices must be followed by their number, as in *Vertices 34")
         if int(count) > most:  # a header may claim any number
             self._refuse(f"the file is far too short for {int(count):,} vertices")
         if fields[2:3] not in ([], ["0"]):
-            self._refuse("two-mode networks are not supported; give a one-mode network")
+            self._refuse("two-mode networks are not supported; use a one-mode network")
         self.n = int(count)
 
     def _vertex(self, fields: list[str]) -> None:
         row = self._row(fields[0])
         if row in self.labels:
-            self._refuse(f"the vertex {fields[0]} is given twice")
+            self._refuse(f"the vertex {fields[0]} is listed twice")
         if len(fields) > 1:
             self.labels[row] = fields[1]
         rest = list(dropwhile(_is_number, fields[2:]))  # without two or three coordinates
@@ -228,11 +228,11 @@ class _PajekReader:
             self._edge([fields[0], target])
 
     def _no_section(self, fields: list[str]) -> None:
-        self._refuse(f"{' '.join(fields)[:40]!r} is in no section such as *Vertices")
+        self._refuse(f"{' '.join(fields)[:40]!r} is not in a section such as *Vertices")
 
     def _row(self, field: str) -> int:
         if not field.isdecimal() or len(field) > 10 or not 1 <= int(field) <= self.n:
-            self._refuse(f"{field!r} is not the number of a vertex, 1 to {self.n}")
+            self._refuse(f"{field!r} is not a vertex number (1 to {self.n})")
         return int(field) - 1
 
     def _number(self, field: str) -> float:

@@ -62,7 +62,7 @@ class AttributeEncoder(BaseEstimator):
     def _set(self, rules: tuple[Rule, ...]) -> Self:
         names = [name for rule in rules for name in rule.feature_names]
         if not names:
-            raise InputError("the attributes give no features: no column holds a value")
+            raise InputError("the attributes yield no features: no column has a value")
         if (twice := first_duplicate(names)) is not None:
             raise InputError(f"two features would be named {twice!r}; rename a column or a value")
         self.rules_, self._names = rules, tuple(names)
@@ -124,15 +124,15 @@ def _matched(rule: Rule, attributes: Attributes) -> Column:
     if rule.name not in attributes:
         raise InputError(
             f"the attributes lack the column {rule.name!r} ({rule.kind}), which the encoder was "
-            f"fitted with; there are {listing(attributes.names)}"
+            f"fitted on; the columns are {listing(attributes.names)}"
         )
     column = attributes.column(rule.name)
     if column.kind == rule.kind:
         return column
     if not column.missing.all():
         raise InputError(
-            f"the column {rule.name!r} was {rule.kind} in fit, but is {column.kind} here; "
-            "give it as the same kind"
+            f"the column {rule.name!r} was of kind {rule.kind} in fit, but is of kind "
+            f"{column.kind} here; pass it as the same kind"
         )
     # Where every value is missing, the kind was a guess.
     blank = {rule.name: [None] * len(column)}

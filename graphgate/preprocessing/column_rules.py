@@ -191,7 +191,7 @@ class CategoryRule(VocabularyRule):
         if len(seen) > MOST_CATEGORIES or (len(seen) > ALWAYS_CATEGORIES and len(seen) > n / 2):
             raise InputError(
                 f"the column {name!r} has {len(seen):,} distinct values in {n:,} rows, too many "
-                "for categories; drop it, or give it as words"
+                "for categories; drop it, or pass it as words"
             )
         return cls(name, seen)
 

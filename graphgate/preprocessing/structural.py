@@ -74,7 +74,7 @@ def triangles(pattern: sp.csr_array) -> np.ndarray:
 
 
 def core_numbers(pattern: sp.csr_array) -> np.ndarray:
-    """(N,) the largest k such that the node is in a sub-graph of minimum degree k."""
+    """(N,) the largest k such that the node is in a subgraph of minimum degree k."""
     left = np.diff(pattern.indptr).astype(np.int64)
     core = np.zeros(len(left), dtype=np.int64)
     alive = np.ones(len(left), dtype=bool)

@@ -49,16 +49,16 @@ class Checkpoint:
         if header["run"] != self.run:
             if not header["finished"]:
                 raise InputError(
-                    f"{what} belongs to another run (other settings, random_state or graph) that "
-                    "has not finished; remove it or name another file"
+                    f"{what} belongs to another run (other parameters, random_state or graph) "
+                    "that has not finished; remove it, or use another file"
                 )
-            logger.warning("%s of another run, which has finished, is replaced", what)
+            logger.warning("replacing %s, which belongs to another run that has finished", what)
             return History()
         history = _history(header["history"], what)
         if len(history) > epochs:
             raise InputError(
                 f"{what} is at epoch {len(history)}, past the {epochs} requested; "
-                "request more epochs or name another file"
+                "request more epochs, or use another file"
             )
         current = _tensors(optimizer)
         check_tensors(tensors, {n: (tuple(t.shape), t.dtype) for n, t in current.items()}, what)
@@ -81,5 +81,5 @@ def _history(series: dict[str, Any], what: str) -> History:
     numbers = all(isinstance(value, (int, float)) for column in columns for value in column)
     lengths = {len(column) for column in columns}
     if "loss" not in series or len(columns) < len(series) or len(lengths) != 1 or not numbers:
-        raise InputError(f"{what} has no valid history of the loss; remove it to start over")
+        raise InputError(f"{what} has no valid loss history; remove it to start over")
     return History({name: list(map(float, values)) for name, values in series.items()})

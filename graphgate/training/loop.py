@@ -23,7 +23,7 @@ from graphgate.training.history import History
 class Schedule:
     """How to train: for all epochs or, with `patience`, until the loss stops improving.
 
-    clip_norm : maximum gradient norm over all parameters; infinity never clips.
+    clip_norm : maximum gradient norm over all parameters; infinity disables clipping.
     patience : stop after this many epochs in which the loss has not fallen by `tolerance`
         (a fraction of its best value); None never stops early.
     """
@@ -41,7 +41,7 @@ class Schedule:
             )
         if not self.clip_norm > 0:
             raise InputError(
-                f"clip_norm must be positive (infinity never clips), got {self.clip_norm!r}"
+                f"clip_norm must be positive (infinity disables clipping), got {self.clip_norm!r}"
             )
         if not 0 <= self.tolerance < 1:
             raise InputError(f"tolerance must be in [0, 1), got {self.tolerance!r}")

@@ -69,14 +69,14 @@ class GraphCounts:
         """
         if n_nodes < 1 or n_features < 1 or n_edges < 0:
             raise InputError(
-                "a graph needs at least one node, one feature and zero edges, got "
+                "n_nodes and n_features must be at least 1 and n_edges at least 0, got "
                 f"{n_nodes:,} nodes, {n_features:,} features and {n_edges:,} edges"
             )
         if not 0 <= density <= 1:
             raise InputError(f"density must be between 0 and 1, got {density:g}")
         pairs = n_edges if directed else 2 * n_edges
         if pairs > n_nodes * (n_nodes - 1):
-            raise InputError(f"{n_nodes:,} nodes cannot have {n_edges:,} different edges")
+            raise InputError(f"{n_nodes:,} nodes cannot have {n_edges:,} distinct edges")
         entries = round(density * n_nodes * n_features)
         return cls(n_nodes, pairs, n_features, entries, density < 1, directed)
 
