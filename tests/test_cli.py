@@ -18,7 +18,7 @@ from safetensors import safe_open
 from typer.testing import CliRunner
 
 import graphgate
-from graphgate import GATE, Graph, InputError, cli, read_graph
+from graphgate import GATE, Graph, InputError, LinearGATE, cli, read_graph
 from graphgate.datasets import bundled, citation
 from graphgate.experiments import evaluation as evaluations
 from graphgate.experiments import experiment as experiments
@@ -27,7 +27,7 @@ from graphgate.io.tensors import read_tensors, write_tensors
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r\na,1,0,2\nb,0,1,0\nc,3,1,0\nd,0,0,1\ne,1,1,1\n"
-SMALL = ["--dims", "4,2", "--epochs", "5"]
+SMALL = ["--method", "gate", "--dims", "4,2", "--epochs", "5"]
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,8 @@ def refused(run, folder):
         before = snapshot(folder)
         code, _, err = run(*arguments)
         assert code == 2, err
-        lines = [line for line in err.splitlines() if not line.startswith("Graph(")]
+        said = ("Graph(", "--")  # what was read, and an option that selects a method
+        lines = [line for line in err.splitlines() if not line.startswith(said)]
         assert len(lines) == 1, err
         assert lines[0].startswith("graphgate: ")
         assert snapshot(folder) == before
@@ -723,7 +724,7 @@ def test_a_missing_data_folder(refused, monkeypatch):
 
 
 def test_the_demo_writes_everything_it_promises(run, small_data, two_epochs):
-    code, out, err = run("demo", "--out", "made/here", "--runs", "1")
+    code, out, err = run("demo", "--paper", "--out", "made/here", "--runs", "1")
     assert code == 0, err
     names = sorted(os.listdir("made/here"))
     assert names == sorted(
@@ -746,6 +747,15 @@ def test_the_demo_writes_everything_it_promises(run, small_data, two_epochs):
     assert "made/here/cora.html or made/here/citeseer.html in a browser" in out.splitlines()[-1]
 
 
+def test_the_demo_of_the_linear_method(run, small_data):
+    code, out, err = run("demo", "--out", "made")
+    assert code == 0, err
+    assert isinstance(graphgate.load_model("made/cora.safetensors"), LinearGATE)
+    assert "cora: The neighborhood of a node predicts" in out
+    results = json.loads(Path("made/citeseer.json").read_text("utf-8"))
+    assert [result["method"] for result in results] == ["linear", "linear"]
+
+
 def test_a_demo_folder_that_cannot_be_created(refused, small_data):
     Path("file").write_text("")
     assert "the folder file cannot be created" in refused("demo", "--out", "file")
@@ -762,6 +772,7 @@ COMMANDS = [
     ["cluster"],
     ["classify"],
     ["links"],
+    ["predict-links"],
     ["evaluate"],
     ["reproduce"],
     ["figures"],
@@ -783,7 +794,7 @@ def test_every_command_has_an_example(command):
 
 
 def test_the_list_of_commands_is_complete():
-    names = {c.name or c.callback.__name__ for c in cli.app.registered_commands}
+    names = {c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands}
     names |= {c.name or c.callback.__name__ for c in cli.datasets.data.registered_commands}
     listed = {command[-1] for command in COMMANDS if command}
     assert names == {name.removesuffix("_data") for name in listed} - {"data"}

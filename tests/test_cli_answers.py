@@ -12,6 +12,7 @@ import pytest
 
 from graphgate.estimators import estimate as estimates
 from graphgate.estimators import estimate as verdict
+from graphgate.estimators.base import inner_products
 from graphgate.estimators.gate import GATE
 from graphgate.graph.link_split import split_links
 from graphgate.io.embeddings import write_embedding
@@ -211,13 +212,13 @@ def test_wrong_arguments_of_classify(refused, arguments, words):
 def test_links_of_a_users_graph(run, dims):
     code, out, err = run(
         *("links", "edges.csv", "--nodes", "nodes.csv", "--seed", "3", "--json", "l.json"),
-        *("--set", "epochs=4", "--set", dims),
+        *("--method", "gate", "--set", "epochs=4", "--set", dims),
     )
     assert code == 0, err
     graph = read_graph("edges.csv", "nodes.csv")
     split = split_links(graph, random_state=3)
     z = GATE((6, 3), epochs=4, random_state=3).fit(split.graph).embedding_
-    test = link_quality(z, split.test_edges, split.test_non_edges)
+    test = link_quality(*(inner_products(z, p) for p in (split.test_edges, split.test_non_edges)))
     found = json.loads(Path("l.json").read_text())
     assert (found["auc"], found["ap"]) == (test["auc"], test["ap"])
     assert ["GATE", "edges", "test", f"{test['auc']:.1f}", f"{test['ap']:.1f}"] in cells(out)
@@ -255,15 +256,27 @@ def quick(monkeypatch):
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("graph", [["edges.csv", "--nodes", "nodes.csv"], COUNTS])
 def test_an_estimate(run, graph):
-    code, out, err = run("estimate", *graph, "--dims", "8,4", "--epochs", "7", "--json", "e.json")
+    options = ("--method", "gate", "--dims", "8,4", "--epochs", "7", "--json", "e.json")
+    code, out, err = run("estimate", *graph, *options)
     assert code == 0
     assert err == ("" if "--nodes" not in graph else "Graph(30 nodes, 78 undirected edges, "
                    "2 attributes, 3 classes)\n")  # fmt: skip
-    for words in ("graph", "training, in addition", "one epoch", "7 epochs"):
+    for words in ("graph", "fit, in addition", "each of 7 epochs"):
         assert words in out
     found = json.loads(Path("e.json").read_text())
     assert found["fits"] is True
-    assert found["seconds"] == pytest.approx(found["setup_seconds"] + 7 * found["epoch_seconds"])
+    assert found["method"] == "gate"
+    assert found["seconds"] == pytest.approx(found["time"]["setup"] + 7 * found["time"]["epoch"])
+
+
+@pytest.mark.parametrize("graph", [["edges.csv", "--nodes", "nodes.csv"], COUNTS])
+def test_an_estimate_of_the_linear_method(run, graph):
+    code, out, _ = run("estimate", *graph, "--json", "e.json")
+    assert code == 0
+    assert "epochs" not in out
+    found = json.loads(Path("e.json").read_text())
+    assert (found["method"], found["fits"]) == ("linear", True)
+    assert found["seconds"] > 0
 
 
 @pytest.mark.usefixtures("quick")
@@ -276,16 +289,16 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     assert f"the run does not fit into memory; --dims {dims} would fit" in out
     assert not found["fits"]
     assert found["seconds"] is None  # nothing of that size was tried
-    assert ["one", "epoch", "—"] in cells(out)
+    assert ["each", "of", "200", "epochs", "—"] in cells(out)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([*COUNTS, "--dims", "4,x"], "--dims takes integers"),
+        ([*COUNTS, "--method", "gate", "--dims", "4,x"], "--dims takes integers"),
         ([*COUNTS, "--density", "2"], "between 0 and 1"),
         ([*COUNTS, "--edges-count", "99999999"], "300 nodes cannot have"),
-        ([*COUNTS, "--activation", "step"], "unknown activation 'step'"),
+        ([*COUNTS, "--method", "gate", "--activation", "step"], "unknown activation 'step'"),
         ([*COUNTS, "--dtype", "float8"], "dtype must be one of"),
     ],
 )
@@ -318,7 +331,7 @@ def test_no_command_trains_what_cannot_fit(refused, monkeypatch, command):
     monkeypatch.setattr(verdict, "available_bytes", lambda: 1000)
     name, *options = command
     message = refused(name, "edges.csv", "--nodes", "nodes.csv", *options)
-    assert "training needs about" in message
+    assert "the run needs about" in message
 
 
 @pytest.mark.parametrize(

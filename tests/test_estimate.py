@@ -32,7 +32,7 @@ def test_an_estimate_of_a_graph_is_that_of_its_counts(monkeypatch):
     limit(monkeypatch, 2**40)
     graph = random_graph(3, n=20)
     counts = GraphCounts.of(graph)
-    found = estimate(graph, dims=(8, 4), epochs=7)
+    found = estimate(graph, method="gate", dims=(8, 4), epochs=7)
     assert found.graph_bytes == graph_bytes(counts)
     assert found.training_bytes == training_bytes(plan_for(counts, GATE((8, 4))))
     assert (found.available_bytes, found.fits, found.fitting_dims) == (2**40, True, (8, 4))
@@ -45,9 +45,9 @@ def test_an_estimate_of_a_graph_that_does_not_exist_yet(monkeypatch):
     training = training_bytes(plan_for(counts, GATE(**settings)))
     # The graph is not in memory yet, so it has to fit as well.
     limit(monkeypatch, training + graph_bytes(counts))
-    assert estimate(**sizes, **settings).fits
+    assert estimate(method="gate", **sizes, **settings).fits
     limit(monkeypatch, training + graph_bytes(counts) - 1)
-    found = estimate(**sizes, **settings)
+    found = estimate(method="gate", **sizes, **settings)
     assert (found.fits, found.fitting_dims) == (False, (2048, 2048))
     assert (found.time, found.seconds) == (None, None)  # nothing of that size is tried
 
@@ -64,7 +64,7 @@ def test_an_estimate_of_a_graph_that_does_not_exist_yet(monkeypatch):
 )
 def test_wrong_arguments_of_estimate(arguments, words):
     with pytest.raises(InputError, match=words):
-        estimate(**arguments)
+        estimate(method="gate", **arguments)
 
 
 def test_a_run_that_does_not_fit_is_refused_with_dims_that_do(monkeypatch):

@@ -96,7 +96,7 @@ def test_many_nodes_are_placed_among_a_sample(monkeypatch):
     [
         ({"embedding": np.ones((5, 2))}, "the embedding has 5 vectors for 6 nodes"),
         ({"embedding": np.full((6, 2), np.nan)}, "not finite"),
-        ({"attention": sp.csr_array((5, 5))}, "the attention has shape"),
+        ({"edge_values": sp.csr_array((5, 5))}, "the attention has shape"),
         ({"points": np.ones((6, 3))}, "finite pairs"),
         ({"points": np.full((6, 2), np.inf)}, "finite pairs"),
         ({"clusters": [1, 2]}, "clusters must be"),
@@ -106,7 +106,7 @@ def test_many_nodes_are_placed_among_a_sample(monkeypatch):
 )
 def test_errors_are_one_sentence(change, message):
     graph = ring()
-    given = {"embedding": np.eye(6), "attention": random_attention(graph)} | change
+    given = {"embedding": np.eye(6), "edge_values": random_attention(graph)} | change
     with pytest.raises(InputError, match=message) as error:
         build_content(graph, **{"points": np.zeros((6, 2))} | given)
     assert "\n" not in str(error.value)

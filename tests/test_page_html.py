@@ -60,7 +60,7 @@ def test_the_page_contains_the_content():
     assert about["columns"][0] == {"name": "class", "kind": "category", "names": ["a", "b", "c"]}
     assert reader.array("column-0").tolist() == [0, 0, 1, 1, 2, 2]
     assert reader.array("edges").reshape(-1, 2).tolist() == content.edges.tolist()
-    sent = reader.array("attention").reshape(-1, 2) / page_html.STEPS
+    sent = reader.array("edge-values").reshape(-1, 2) / page_html.STEPS
     np.testing.assert_allclose(sent, content.edge_values, atol=1e-5)
     cosine = reader.array("cosine").reshape(6, -1) / page_html.STEPS * 2 - 1
     np.testing.assert_allclose(cosine, content.cosines, atol=1e-4)
@@ -135,7 +135,7 @@ def test_tiny_attention_is_not_taken_for_none():
     graph = Graph.from_edges(np.eye(2), [(0, 1)], directed=True)
     alpha = sp.csr_array([[1.0, 0.0], [1e-9, 1.0]])
     reader = Reader(make_page(build_content(graph, np.eye(2), alpha)))
-    assert reader.array("attention").tolist() == [0, 1]
+    assert reader.array("edge-values").tolist() == [0, 1]
 
 
 # --- the script of deck.gl ------------------------------------------------------------------------

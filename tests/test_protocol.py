@@ -17,6 +17,7 @@ from sklearn.metrics import f1_score
 
 from graphgate import GATE
 from graphgate.errors import InputError, TrainingWarning
+from graphgate.estimators.base import inner_products
 from graphgate.experiments.parallel import run_unordered
 from graphgate.experiments.protocol import (
     RunResult,
@@ -511,8 +512,10 @@ def test_a_links_run():
     run = run_links(spy, graph, seed=4)
     split = split_links(graph, random_state=4)
     assert spy.seen.fingerprint() == split.graph.fingerprint()  # the held-out edges are gone
-    test = link_quality(Spy.z, split.test_edges, split.test_non_edges)
-    val = link_quality(Spy.z, split.val_edges, split.val_non_edges)
+    test = link_quality(
+        *(inner_products(Spy.z, p) for p in (split.test_edges, split.test_non_edges))
+    )
+    val = link_quality(*(inner_products(Spy.z, p) for p in (split.val_edges, split.val_non_edges)))
     assert run.metrics == test | {f"val_{name}": value for name, value in val.items()}
     none = run_links(spy, graph, val_size=0.0, seed=4)
     assert none.metrics["val_auc"] is None

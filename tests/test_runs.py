@@ -19,7 +19,18 @@ from graphgate.io.embeddings import read_embedding
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r,label\na,1,0,2,x\nb,0,1,0,y\nc,3,1,0,\nd,0,0,1,x\ne,1,1,1,y\n"
 FILES = ["attention.parquet", "embedding.parquet", "history.json", "model.safetensors", "run.json"]
-SETTINGS = ["--dims", "4,2", "--epochs", "5", "--learning-rate", "0.01", "--seed", "3"]
+SETTINGS = [
+    "--method",
+    "gate",
+    "--dims",
+    "4,2",
+    "--epochs",
+    "5",
+    "--learning-rate",
+    "0.01",
+    "--seed",
+    "3",
+]
 INPUTS = {"edges": "edges.csv", "nodes": "nodes.csv"}
 
 
@@ -177,10 +188,10 @@ def test_a_failure_leaves_nothing(run, monkeypatch):
         (lambda stored: json.dumps([1]), "is not a JSON object"),
         (lambda stored: json.dumps({**stored, "threads": "two"}), "has the wrong type"),
         (lambda stored: json.dumps({**stored, "inputs": {"edges": "x"}}), "is not a JSON object"),
-        (lambda stored: json.dumps({**stored, "settings": {}}), "not those of GATE"),
+        (lambda stored: json.dumps({**stored, "settings": {}}), "not those of its method"),
         (
             lambda stored: json.dumps({**stored, "settings": stored["settings"] | {"speed": 9}}),
-            "not those of GATE",
+            "not those of its method",
         ),
         (lambda stored: json.dumps({**stored, "reading": {"speed": 9}}), "unknown reading option"),
     ],
