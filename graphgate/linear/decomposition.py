@@ -37,7 +37,8 @@ def right_singular_vectors(
         found = torch.linalg.qr(times_transposed(found)).Q
     basis = torch.linalg.qr(times(found)).Q
     vectors = torch.linalg.svd(times_transposed(basis), full_matrices=False).U[:, :k]
-    return with_fixed_signs(vectors)
+    # Row by row, as they are read from a file: the layout decides the last bits of products.
+    return with_fixed_signs(vectors).contiguous()
 
 
 def with_fixed_signs(vectors: Tensor) -> Tensor:

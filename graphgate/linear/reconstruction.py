@@ -65,7 +65,7 @@ class Reconstruction:
         gram, moment = gram + rest[0], moment + rest[1]
         penalty = strength * max(float(gram.trace()) / r, 1e-30)
         weights = torch.linalg.solve(gram + penalty * torch.eye(r, dtype=gram.dtype), moment)
-        return cls(weights.to(z.dtype), strength, r2)
+        return cls(weights.to(z.dtype).contiguous(), strength, r2)
 
 
 def smooth_context(propagation: Propagation, z: Tensor) -> Tensor:
