@@ -14,27 +14,27 @@ def community_graph(
     f: int = 10,
     *,
     degree: float = 10,
+    communities: int = 4,
     directed: bool = False,
     weighted: bool = False,
     **fields,
 ) -> Graph:
-    """Four communities, each with edges of its own, and features of its own plus noise.
+    """Communities, four by default, each with edges of its own, and features of its own plus noise.
 
     Node 0 has no edges.
     """
     rng = np.random.default_rng(seed)
-    of_node = np.arange(n) % 4
-    source, target = rng.integers(0, n, (2, int(4 * degree * n)))
-    kept = (rng.random(len(source)) < 0.12 + 0.8 * (of_node[source] == of_node[target])) & (
-        source * target > 0
-    )
+    of_node = np.arange(n) % communities
+    source, target = rng.integers(0, n, (2, int(communities * degree * n)))
+    chance = np.where(of_node[source] == of_node[target], 0.9, 0.5 / communities)
+    kept = (rng.random(len(source)) < chance) & (source * target > 0)
     pairs = np.unique(np.sort(np.stack([source, target], axis=1)[kept], axis=1), axis=0)
     pairs = rng.permutation(pairs[pairs[:, 0] != pairs[:, 1]])[: int(degree * n / 2)]
     if directed:
         pairs = np.where(rng.random((len(pairs), 1)) < 0.5, pairs, pairs[:, ::-1])
     weights = rng.uniform(0.2, 3, len(pairs)) if weighted else np.ones(len(pairs))
     adjacency = sp.coo_array((weights, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-    x = rng.normal(size=(4, f))[of_node] + rng.normal(size=(n, f))
+    x = rng.normal(size=(communities, f))[of_node] + rng.normal(size=(n, f))
     return Graph(fields.pop("x", x), adjacency, directed=directed, **fields)
 
 
