@@ -31,7 +31,9 @@ def right_singular_vectors(
     """
     n, m = shape
     k = min(rank, n, m)
-    found = torch.randn(m, min(k + _EXTRA, n, m), generator=generator, dtype=dtype)
+    start = (m, min(k + _EXTRA, n, m))
+    # The same numbers in either precision.
+    found = torch.randn(start, generator=generator, dtype=torch.float32).to(dtype)
     for _ in range(_PASSES):
         found = torch.linalg.qr(times(found)).Q
         found = torch.linalg.qr(times_transposed(found)).Q
