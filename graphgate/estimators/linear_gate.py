@@ -130,7 +130,7 @@ class LinearGATE(GraphEmbedder):
         graph = self._encoded(self._checked_graph(X, adjacency))
         context = self._states(graph).context
         return self.model_.coordinates.inverse_transform(
-            context @ self.model_.reconstruction.weights, graph.x
+            self.model_.reconstruction.coordinates(context), graph.x
         )
 
     @torch.no_grad()
