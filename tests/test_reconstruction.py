@@ -131,6 +131,16 @@ def test_single_precision_follows_double():
     assert single.r2 == pytest.approx(double.r2, abs=1e-5)
 
 
+def test_the_whole_context_counts_as_much_as_the_half_that_was_seen():
+    """Without the factor, reconstructions would be worse than the mean."""
+    graph = community_graph(4)
+    found, z = solved(graph), centered(graph)
+    context = smoothing(operator(graph), STEPS, RESTART) @ z
+    rebuilt = found.coordinates(torch.from_numpy(context)).numpy()
+    np.testing.assert_allclose(rebuilt, 0.5 * context @ found.weights.numpy(), rtol=1e-9)
+    assert np.square(z - rebuilt).sum() < 0.8 * np.square(z).sum()
+
+
 def test_another_seed_masks_other_nodes():
     graph = community_graph(4)
     assert not torch.equal(solved(graph, 0).weights, solved(graph, 1).weights)
