@@ -117,5 +117,5 @@ class ScoredGraph:
 
     def reconstruction(self) -> np.ndarray:
         """X̂, (N, F), dense."""
-        z = self.states.context @ self.model.reconstruction.weights
+        z = self.model.reconstruction.coordinates(self.states.context)
         return self.model.coordinates.inverse_transform(z, self.graph.x)

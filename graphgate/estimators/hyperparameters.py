@@ -13,6 +13,7 @@ from sklearn.utils import check_scalar
 from graphgate.errors import InputError, check_choice
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+LARGEST_SEED = 2**32 - 1  # of NumPy's RandomState, which scikit-learn uses
 _INFINITY = "infinity"  # for which JSON has no number
 
 
@@ -50,8 +51,8 @@ def number(name: str, value: Any) -> float:
     return float(_scalar(name, value, numbers.Real))
 
 
-def integer(name: str, value: Any, *, minimum: int = 1) -> int:
-    return int(_scalar(name, value, numbers.Integral, min_val=minimum))
+def integer(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:
+    return int(_scalar(name, value, numbers.Integral, min_val=minimum, max_val=maximum))
 
 
 def boolean(name: str, value: Any) -> bool:
@@ -86,7 +87,7 @@ def seed(random_state: Any) -> int:
         return int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
-    return integer("random_state", random_state, minimum=0)
+    return integer("random_state", random_state, minimum=0, maximum=LARGEST_SEED)
 
 
 def dtype(name: Any) -> torch.dtype:
@@ -113,12 +114,10 @@ def device(name: Any) -> torch.device:
 
 
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a fitted GATE as plain JSON."""
-    given = {
-        **params,
-        "dims": list(layer_sizes(params["dims"])),
-        "dtype": str(params["dtype"]).removeprefix("torch."),
-    }
+    """The parameters of a fitted estimator as plain JSON."""
+    given = {**params, "dtype": str(params["dtype"]).removeprefix("torch.")}
+    if "dims" in params:
+        given["dims"] = list(layer_sizes(params["dims"]))
     plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
     return {name: _INFINITY if value == math.inf else value for name, value in plain.items()}
 

@@ -13,7 +13,6 @@ from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import ScoredGraph
 from graphgate.estimators.linear_persistence import (
-    PARAMS,
     SavedLinearGATE,
     load_linear_gate,
     save_linear_gate,
@@ -102,6 +101,13 @@ class LinearGATE(GraphEmbedder):
         self.report_ = report_on(self.model_, self.decoder_)
         self.embedding_, self.seed_ = z.numpy(), seed
         self.notes_: dict[str, Any] = {}
+        self._params = {
+            "n_components": n_components,
+            "structure": structure,
+            "scale": bool(self.scale),
+            "random_state": seed,
+            "dtype": self._dtype_name,
+        }
         self._graph: Graph | None = graph
         return self
 
@@ -154,7 +160,7 @@ class LinearGATE(GraphEmbedder):
         n : number of edges to propose.
 
         Returns (M, 2) pairs of node ids, likeliest first, and (M,) their probabilities, as in
-        `score_edges`. M is less than `n` only if there are fewer pairs without an edge.
+        `score_edges`. M is less than `n` only if fewer pairs without an edge were compared.
         """
         n = arguments.integer("n", n)
         decoder, graph = self._decoder(), self._known_graph(graph)
@@ -209,10 +215,8 @@ class LinearGATE(GraphEmbedder):
         With `structure`, the file contains the ids of the nodes given to `fit`.
         """
         check_is_fitted(self)
-        params = {name: getattr(self, name) for name in PARAMS} | {"random_state": self.seed_}
-        params |= {"n_components": int(self.n_components), "dtype": self._dtype_name}
-        saved = SavedLinearGATE(self.model_, self.decoder_, params, FittedState.of(self))
-        save_linear_gate(path, saved)
+        state = FittedState.of(self)
+        save_linear_gate(path, SavedLinearGATE(self.model_, self.decoder_, self._params, state))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -224,7 +228,7 @@ class LinearGATE(GraphEmbedder):
         gate = cls(**saved.params)
         gate.model_, gate.decoder_ = saved.model, saved.decoder
         gate.report_ = report_on(saved.model, saved.decoder)
-        gate.seed_, gate._graph = saved.params["random_state"], None
+        gate.seed_, gate._params, gate._graph = saved.params["random_state"], saved.params, None
         saved.state.restore(gate)
         return gate
 

@@ -1,6 +1,6 @@
 """Model files of LinearGATE: tensors and a header that is checked before anything is used."""
 
-import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.estimators.hyperparameters import DTYPES
-from graphgate.estimators.persistence import HEADER, FittedState
+from graphgate.estimators.hyperparameters import DTYPES, LARGEST_SEED
+from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
-from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
+from graphgate.io.tensors import check_tensors, write_tensors
+from graphgate.linear.coordinates import RANK as MOST_COORDINATES
 from graphgate.linear.coordinates import Coordinates
-from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
+from graphgate.linear.edge_decoder import COORDINATES, TERMS, EdgeDecoder
 from graphgate.linear.linear_model import LinearModel, n_block_columns
 from graphgate.linear.reconstruction import Reconstruction
+from graphgate.linear.structure import RANK as MOST_FACTORS
 from graphgate.linear.structure import StructureFactors
 
 KIND = "linear-model"
@@ -103,7 +105,7 @@ def save_linear_gate(path: Path | str, saved: SavedLinearGATE) -> None:
 
 def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     """Read a model of LinearGATE; anything that is not exactly one is an `InputError`."""
-    header, tensors = read_tensors(path, KIND, _HEADER)
+    header, tensors = read_model(path, KIND, _HEADER)
     what = f"{path} is not a graphgate {KIND} file"
     params, sizes, body = header["params"], header["model"], header["decoder"]
     check_fields(params, PARAMS, what, "params")
@@ -113,13 +115,13 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     if params["dtype"] not in DTYPES:
         raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
     state = FittedState.from_header(header, what)
+    if not _consistent(params, sizes, body, state):
+        raise InputError(f"{what}: the numbers in its header are out of range or contradictory")
     expected = _expected(state.n_features, sizes, body, DTYPES[params["dtype"]])
     ids = None
     if sizes["ids"] is not None:
         ids = _read_ids(tensors, sizes["ids"], sizes["n_known"], what)
     check_tensors(tensors, expected, what)
-    if not (sizes["unit"] > 0 and sizes["shortest"] >= 0 and math.isfinite(sizes["unit"])):
-        raise InputError(f"{what}: the unit of weights or the shortest length is out of range")
     coordinates = Coordinates(
         tensors["weights"].numpy(),
         sizes["unit_rows"],
@@ -140,6 +142,38 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
         weights = tensors["decoder"].numpy()
         decoder = EdgeDecoder(found, weights, float(body["bias"]), float(body["auc"]))
     return SavedLinearGATE(model, decoder, params, state)
+
+
+def _consistent(
+    params: dict[str, Any],
+    sizes: dict[str, Any],
+    decoder: dict[str, Any] | None,
+    state: FittedState,
+) -> bool:
+    """Whether the header could be that of a model, as far as it can be known without tensors."""
+    body = {"bias": 0, "auc": 1, "strength": 1} if decoder is None else decoder
+    numbers = [sizes[name] for name in ("unit", "shortest", "strength", "r2")]
+    numbers += [body[name] for name in ("bias", "auc", "strength")]
+    # JSON has integers that are too large for a float, and a float such as 1e999 is infinite.
+    if not all(abs(number) <= sys.float_info.max for number in numbers):
+        return False
+    f, r, has_edges = state.n_features, sizes["n_coordinates"], state.fitted_on.has_edges
+    projected, known = sizes["projected"], sizes["ids"] is not None
+    return (
+        0 <= params["random_state"] <= LARGEST_SEED
+        and 1 <= sizes["n_components"] <= params["n_components"]
+        and sizes["unit"] > 0
+        and sizes["shortest"] >= 0
+        and min(sizes["strength"], body["strength"]) > 0
+        and sizes["r2"] <= 1
+        and 0 <= body["auc"] <= 1
+        and projected == (f > MOST_COORDINATES)
+        and (1 <= r <= MOST_COORDINATES if projected else r == f)
+        and known == (params["structure"] and has_edges)
+        and sizes["rank"] == min(MOST_FACTORS, sizes["n_known"])
+        and (sizes["n_known"] > 0) == known
+        and (decoder is None or (has_edges and decoder["n_coordinates"] == min(r, COORDINATES)))
+    )
 
 
 def _expected(
@@ -166,29 +200,39 @@ def _expected(
 
 # --- ids -----------------------------------------------------------------------------------------
 
+_TEXT, _INTEGER, _OTHER = range(3)
+
 
 def _id_type(ids: np.ndarray) -> str:
     return "integer" if ids.dtype == np.int64 else "text"
 
 
 def _stored_ids(ids: np.ndarray) -> dict[str, Tensor]:
-    """Integers as they are; text as UTF-8, one after the other, with the ends of each."""
+    """Integers as they are; others as UTF-8, one after the other, with the end and kind of each."""
     if _id_type(ids) == "integer":
         return {"ids": torch.from_numpy(ids.copy())}
-    encoded = [str(node).encode("utf-8", "surrogatepass") for node in ids.tolist()]
+    written = [_written(node) for node in ids.tolist()]
+    encoded = [text.encode("utf-8", "surrogatepass") for _, text in written]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    integers = np.array([not isinstance(node, str) for node in ids.tolist()])
+    kinds = np.array([kind for kind, _ in written], dtype=np.uint8)
     return {
         "ids": torch.from_numpy(joined.copy()),
         "id_ends": torch.from_numpy(ends),
-        "id_integers": torch.from_numpy(integers),
+        "id_kinds": torch.from_numpy(kinds),
     }
+
+
+def _written(node: Any) -> tuple[int, str]:
+    """The kind of one of `plain_ids` and its text."""
+    if isinstance(node, str):
+        return _TEXT, node
+    return (_OTHER, node[0]) if isinstance(node, tuple) else (_INTEGER, str(int(node)))
 
 
 def _read_ids(tensors: dict[str, Tensor], kind: str, n: int, what: str) -> np.ndarray:
     """Take the ids out of the tensors."""
-    names = {"integer": ("ids",), "text": ("ids", "id_ends", "id_integers")}.get(kind)
+    names = {"integer": ("ids",), "text": ("ids", "id_ends", "id_kinds")}.get(kind)
     if names is None or not tensors.keys() >= set(names):
         raise InputError(f"{what}: its node ids are missing")
     found = [tensors.pop(name).numpy() for name in names]
@@ -196,27 +240,29 @@ def _read_ids(tensors: dict[str, Tensor], kind: str, n: int, what: str) -> np.nd
         good = found[0].dtype == np.int64 and found[0].shape == (n,)
         ids = found[0]
     else:
-        joined, ends, integers = found
+        joined, ends, kinds = found
         good = (
-            [each.dtype for each in found] == [np.uint8, np.int64, np.bool_]
+            [each.dtype for each in found] == [np.uint8, np.int64, np.uint8]
             and joined.ndim == 1
-            and ends.shape == integers.shape == (n,)
+            and ends.shape == kinds.shape == (n,)
+            and bool((kinds <= _OTHER).all())
             and bool((np.diff(ends, prepend=0) >= 0).all())
             and int(ends[-1] if n else 0) == len(joined)
         )
-        ids = _split_text(joined.tobytes(), ends, integers, what) if good else joined
+        ids = _split_text(joined.tobytes(), ends, kinds, what) if good else joined
     if not good or n < 1 or len(set(ids.tolist())) != n:
         raise InputError(f"{what}: its node ids are damaged")
     return ids
 
 
-def _split_text(joined: bytes, ends: np.ndarray, integers: np.ndarray, what: str) -> np.ndarray:
+def _split_text(joined: bytes, ends: np.ndarray, kinds: np.ndarray, what: str) -> np.ndarray:
     starts = [0, *ends[:-1].tolist()]
     ids = np.empty(len(ends), dtype=object)
     try:
         for at, (start, end) in enumerate(zip(starts, ends.tolist(), strict=True)):
             text = joined[start:end].decode("utf-8", "surrogatepass")
-            ids[at] = int(text) if integers[at] else text
+            other = (text,) if kinds[at] == _OTHER else text
+            ids[at] = int(text) if kinds[at] == _INTEGER else other
     except ValueError:
         raise InputError(f"{what}: its node ids are damaged") from None
     return ids

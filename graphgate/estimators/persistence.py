@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any, Self, get_args
 
 import numpy as np
+from torch import Tensor
 
 from graphgate.errors import InputError
 from graphgate.estimators.base import Content, GraphKind
 from graphgate.estimators.hyperparameters import DTYPES, from_json, to_json
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.provenance import versions
-from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
+from graphgate.io.tensors import check_tensors, file_kind, read_tensors, write_tensors
 from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
-# What the header of every model file has.
+# The estimators by what the header of a model file says that it is.
+KINDS = {"model": "GATE", "linear-model": "LinearGATE"}
+# What else the header of every model file has.
 HEADER: Schema = {
     "params": dict,
     "n_features": int,
@@ -117,6 +120,19 @@ class FittedState:
         return cls(f, array, kind, encoder, header["notes"])
 
 
+def read_model(
+    path: Path | str, kind: str, schema: Schema
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Header and tensors of a model; one of another estimator is named in the error."""
+    seen = file_kind(path)
+    if seen in KINDS and seen != kind:
+        raise InputError(
+            f"{path} holds a {KINDS[seen]} model, not a {KINDS[kind]} model; load it with "
+            f"{KINDS[seen]}.load, or any model with load_model"
+        )
+    return read_tensors(path, kind, schema)
+
+
 @dataclass(frozen=True)
 class SavedGATE:
     """A network and what is needed to use it again.
@@ -136,7 +152,7 @@ def save_gate(path: Path | str, saved: SavedGATE) -> None:
 
 def load_gate(path: Path | str) -> SavedGATE:
     """Read a model; anything that is not exactly one is an `InputError`."""
-    header, tensors = read_tensors(path, "model", HEADER)
+    header, tensors = read_model(path, "model", HEADER)
     what = f"{path} is not a graphgate model file"
     check_fields(header["params"], PARAMS, what, "params")
     params = from_json(header["params"])

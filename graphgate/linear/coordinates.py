@@ -74,13 +74,15 @@ class Coordinates:
             found = found @ self.components.T
         # A feature without weight does not occur; it is reconstructed as zero.
         back = np.divide(1, self.weights, where=self.weights > 0, out=np.zeros_like(self.weights))
-        features = found.numpy() * back.astype(found.numpy().dtype)
+        # Features in double precision may be too large for single precision.
+        kind = np.result_type(x.dtype, found.numpy().dtype)
+        features = found.numpy().astype(kind) * back.astype(kind)
         if not self.unit_rows:
             return features
         lengths = _row_lengths(
             x * self.weights if isinstance(x, np.ndarray) else x @ sp.diags_array(self.weights)
         )
-        return features * lengths[:, None].astype(features.dtype)
+        return features * lengths[:, None].astype(kind)
 
 
 _CPU = torch.device("cpu")
@@ -95,12 +97,16 @@ def _values(x: Features) -> np.ndarray:
 
 
 def _are_counts(x: Features) -> bool:
-    """Whether all features are nonnegative integers, and most of them zero: words, tags, links."""
+    """Whether all features are nonnegative integers, and most of them zero: words, tags, links.
+
+    From 2**53 on every number is an integer, so such features are measurements in small units.
+    """
     values = _values(x)
     n_values = np.count_nonzero(values)
     return bool(
         0 < 2 * n_values <= x.shape[0] * x.shape[1]
         and values.min() >= 0
+        and values.max() < 2**53
         and np.array_equal(values, np.rint(values))
     )
 
@@ -118,7 +124,8 @@ def _column_counts(x: Any, f: int) -> np.ndarray:
 def _common_scale(x: Features) -> np.ndarray:
     """(F,) one factor for all features, so that squares neither overflow nor vanish."""
     largest = float(np.abs(_values(x)).max(initial=0))
-    return np.full(x.shape[1], 1 / largest if largest > 0 else 1.0)
+    smallest = float(np.finfo(np.float64).tiny)  # whose inverse is finite
+    return np.full(x.shape[1], 1 / max(largest, smallest) if largest > 0 else 1.0)
 
 
 def _weighted(x: Features, weights: np.ndarray, unit_rows: bool) -> Features:

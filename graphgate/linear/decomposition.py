@@ -31,13 +31,16 @@ def right_singular_vectors(
     """
     n, m = shape
     k = min(rank, n, m)
-    found = torch.randn(m, min(k + _EXTRA, n, m), generator=generator, dtype=dtype)
+    start = (m, min(k + _EXTRA, n, m))
+    # The same numbers in either precision.
+    found = torch.randn(start, generator=generator, dtype=torch.float32).to(dtype)
     for _ in range(_PASSES):
         found = torch.linalg.qr(times(found)).Q
         found = torch.linalg.qr(times_transposed(found)).Q
     basis = torch.linalg.qr(times(found)).Q
     vectors = torch.linalg.svd(times_transposed(basis), full_matrices=False).U[:, :k]
-    return with_fixed_signs(vectors)
+    # Row by row, as they are read from a file: the layout decides the last bits of products.
+    return with_fixed_signs(vectors).contiguous()
 
 
 def with_fixed_signs(vectors: Tensor) -> Tensor:

@@ -65,7 +65,8 @@ class EdgeDecoder:
 
         own : (N, r) coordinates of its nodes.
         """
-        pairs = graph.n_edges  # of which a directed graph may have two between two nodes
+        # Both directions of a pair are hidden together.
+        pairs = (graph.adjacency + graph.adjacency.T).nnz // 2
         free = graph.n_nodes * (graph.n_nodes - 1) // 2 - pairs
         if int(_HIDDEN / 2 * pairs) < FEWEST // 2 or free < _HIDDEN * pairs:
             return None

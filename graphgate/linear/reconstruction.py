@@ -17,6 +17,7 @@ from graphgate.linear.propagation import Propagation
 
 STEPS, RESTART = 10, 0.15  # of the context
 STRENGTHS = 10.0 ** np.arange(-2, 3.01, 0.25)  # of the ridge penalty, to choose from
+_MASKED = 0.5  # fraction of the nodes that the others are reconstructed from, and vice versa
 _HIDDEN = 0.2  # fraction of the nodes whose features are predicted to choose the strength
 _GOOD_ENOUGH = 0.9  # of the best R²
 
@@ -50,10 +51,10 @@ class Reconstruction:
         strength : the strength to use; by default it is chosen.
         """
         n, r = z.shape
-        masked = (torch.rand(n, 1, generator=generator) < 0.5).to(z.dtype)
+        masked = (_uniform(n, generator)[:, None] < _MASKED).to(z.dtype)
         from_masked = smooth_context(propagation, z * masked)
         seen = torch.where(masked > 0, context - from_masked, from_masked)
-        hidden = torch.rand(n, generator=generator) < _HIDDEN
+        hidden = _uniform(n, generator) < _HIDDEN
         gram, moment = _moments(seen[hidden], z[hidden])
         r2 = 0.0
         rest = _moments(seen[~hidden], z[~hidden])
@@ -65,7 +66,16 @@ class Reconstruction:
         gram, moment = gram + rest[0], moment + rest[1]
         penalty = strength * max(float(gram.trace()) / r, 1e-30)
         weights = torch.linalg.solve(gram + penalty * torch.eye(r, dtype=gram.dtype), moment)
-        return cls(weights.to(z.dtype), strength, r2)
+        return cls(weights.to(z.dtype).contiguous(), strength, r2)
+
+    def coordinates(self, context: Tensor) -> Tensor:
+        """(N, r), reconstructed from the context of all nodes, of which half was seen in `fit`."""
+        return _MASKED * context @ self.weights
+
+
+def _uniform(n: int, generator: torch.Generator) -> Tensor:
+    """The same numbers in either precision."""
+    return torch.rand(n, generator=generator, dtype=torch.float32)
 
 
 def smooth_context(propagation: Propagation, z: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ class LinearReport:
     r2 : the fraction of hidden features that the neighborhood of a node predicts.
     strength : the strength of the ridge penalty that was chosen.
     edge_auc : how well hidden edges are told from other pairs of nodes; None where there were too
-        few edges to hide.
+        few edges to hide, or too few other pairs.
     edge_weights : the weight of each term of the structure decoder.
     structure_rank : number of structure factors, 0 where they are not used.
     """
@@ -39,7 +39,10 @@ class LinearReport:
             f"features (R², ridge strength {self.strength:.3g})."
         ]
         if self.edge_auc is None:
-            found.append("There are too few edges to hide some and see how well they are found.")
+            found.append(
+                "There are too few edges, or too few pairs without one, to hide some edges and see "
+                "how well they are found."
+            )
         else:
             found.append(f"Hidden edges are found with an AUC of {100 * self.edge_auc:.1f} %.")
         if self.edges_add_little:

@@ -24,7 +24,7 @@ RANK = 128
 class StructureFactors:
     """The leading singular vectors of a graph, by the ids of its nodes.
 
-    ids : (N,) int64, or objects that are text or integers.
+    ids : (N,) `plain_ids`.
     vectors : (N, k) V.
     """
 
@@ -67,11 +67,14 @@ def _normalized(graph: Graph) -> sp.csr_array:
 
 
 def plain_ids(ids: np.ndarray) -> np.ndarray:
-    """Ids as they can be stored: text and integers; anything else as text, by `str`."""
+    """Ids as they can be stored: int64, or objects that are text or integers.
+
+    Any other id becomes a tuple that holds its `repr`, which equals no id that is text.
+    """
     if ids.dtype == np.int64:
         return ids
     found = np.empty(len(ids), dtype=object)
-    found[:] = [node if isinstance(node, (str, int)) else str(node) for node in ids.tolist()]
+    found[:] = [node if isinstance(node, (str, int)) else (repr(node),) for node in ids.tolist()]
     return found
 
 

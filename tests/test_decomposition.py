@@ -1,0 +1,72 @@
+"""Leading singular vectors, against LAPACK."""
+
+import numpy as np
+import pytest
+import torch
+from linear_graphs import same_up_to_sign
+
+from graphgate.linear.decomposition import right_singular_vectors, with_fixed_signs
+
+
+def found_for(matrix: np.ndarray, rank: int, seed: int = 0, dtype=torch.float64) -> np.ndarray:
+    a = torch.tensor(matrix, dtype=dtype)
+    generator = torch.Generator().manual_seed(seed)
+    vectors = right_singular_vectors(
+        lambda m: a @ m, lambda m: a.T @ m, matrix.shape, rank, generator, dtype
+    )
+    assert vectors.is_contiguous()  # as after saving and loading
+    return vectors.numpy()
+
+
+def decaying(n: int, m: int, seed: int = 0) -> np.ndarray:
+    """Singular values 1, 1/2, 1/4 …"""
+    rng = np.random.default_rng(seed)
+    u, v = (np.linalg.qr(rng.normal(size=(size, min(n, m)))).Q for size in (n, m))
+    return u * 0.5 ** np.arange(min(n, m)) @ v.T
+
+
+@pytest.mark.parametrize("shape", [(70, 50), (50, 70), (60, 60)])
+def test_leading_vectors_are_those_of_lapack(shape):
+    matrix = decaying(*shape)
+    found = found_for(matrix, 6)
+    assert found.shape == (shape[1], 6)
+    same_up_to_sign(found, np.linalg.svd(matrix).Vh[:6].T, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(5, 9), (9, 5), (1, 4), (4, 1)])
+def test_small_matrices_are_decomposed_completely(shape):
+    matrix = np.random.default_rng(1).normal(size=shape)
+    found = found_for(matrix, 128)
+    assert found.shape == (shape[1], min(shape))
+    np.testing.assert_allclose(matrix @ found @ found.T, matrix, atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm(matrix @ found, axis=0), np.linalg.svd(matrix).S, rtol=1e-12
+    )
+
+
+def test_a_slowly_decaying_spectrum_loses_little():
+    matrix = np.random.default_rng(2).normal(size=(300, 200))
+    best = np.square(np.linalg.svd(matrix).S[:30]).sum()
+    found = found_for(matrix, 30)
+    assert 0.93 * best < np.square(matrix @ found).sum() <= best * (1 + 1e-12)
+
+
+def test_columns_are_orthonormal_whatever_the_rank():
+    low = decaying(40, 30)[:, :1] @ np.ones((1, 30))
+    for matrix in (low, np.zeros((40, 30)), decaying(40, 30)):
+        found = found_for(matrix, 8)
+        np.testing.assert_allclose(found.T @ found, np.eye(8), atol=1e-10)
+
+
+def test_the_seed_decides_every_bit():
+    matrix = np.random.default_rng(3).normal(size=(60, 50))
+    one, again, other = (found_for(matrix, 5, seed, torch.float32) for seed in (4, 4, 5))
+    assert one.dtype == np.float32
+    assert one.tobytes() == again.tobytes() != other.tobytes()
+
+
+def test_signs_are_fixed_by_the_largest_entry():
+    columns = torch.tensor([[1.0, -3.0, 0.0], [-2.0, 1.0, 0.0]])
+    assert with_fixed_signs(columns).tolist() == [[-1.0, 3.0, 0.0], [2.0, -1.0, 0.0]]
+    found = found_for(np.random.default_rng(5).normal(size=(20, 15)), 7)
+    assert (np.take_along_axis(found, np.abs(found).argmax(axis=0)[None], axis=0) > 0).all()
