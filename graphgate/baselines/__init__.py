@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    inputs, contract, untrained, smoothing, deepwalk, convolution_embedders, cca_ssg, graphsage,
-    planetoid, supervised, convolution_classifiers, stogcn
+    inputs, contract, untrained, smoothing, deepwalk, convolution_embedders, cca_ssg, graphmae,
+    graphsage, planetoid, supervised, convolution_classifiers, stogcn
 """

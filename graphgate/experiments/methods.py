@@ -138,6 +138,7 @@ METHODS = {
         Method("smoothing-2", _SMOOTHING, "S²GC, K = 2", "X, A", ()),
         Method("smoothing-16", _SMOOTHING, "S²GC, K = 16", "X, A", ()),
         Method("cca-ssg", f"{_BASELINES}.cca_ssg:CCASSG", "CCA-SSG", "X, A", ()),
+        Method("graphmae", f"{_BASELINES}.graphmae:GraphMAE", "GraphMAE", "X, A", ()),
     )
 }
 
