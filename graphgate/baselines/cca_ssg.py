@@ -48,9 +48,9 @@ class CCASSG(InductiveEmbedder):
     while their columns stay uncorrelated.
 
     A view lacks some edges, each direction drawn by itself, and some features of all nodes.
-    Parameters are those of the paper and the reference implementation: 512 dimensions, learning
-    rate 1e-3, features of a node that sum to 1; the others by dataset, see
-    graphgate/experiments/cca-ssg. Edge weights are ignored.
+    Parameters are those of the reference implementation: 512 dimensions, learning rate 1e-3,
+    features of a node that sum to 1; the others by dataset, see graphgate/experiments/cca-ssg. Edge
+    weights are ignored.
 
     Departure. As for `DGI`, the embedding is scaled by one number, since a probe with a penalty is
     sensitive to it; the length is the best of 0.5 to 64 in doublings on validation nodes of Cora
