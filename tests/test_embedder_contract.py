@@ -318,7 +318,7 @@ def test_changes_to_seen_nodes_are_learned(name):
         for other in (graph, *contract.changes_of(graph, graph.splits["train"]))
     ]
     assert (kept[0] != kept[1]) == ("X" in find_method(name).sees)
-    assert (kept[0] == kept[2]) == (name == "raw")
+    assert (kept[0] == kept[2]) == ("A" not in find_method(name).sees)
 
 
 @each_setting

@@ -1,7 +1,7 @@
-"""The methods that the paper compares GATE with, behind the contract of `GATE`.
+"""The methods that GATE is compared with, in the paper and here, behind the contract of `GATE`.
 
 The modules in import order:
 
-    inputs, contract, untrained, deepwalk, convolution_embedders, graphsage, planetoid, supervised,
-    convolution_classifiers, stogcn
+    inputs, contract, untrained, smoothing, deepwalk, convolution_embedders, cca_ssg, graphmae,
+    graphsage, planetoid, supervised, convolution_classifiers, stogcn
 """

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import DeepGraphInfomax, GCNConv, models
 
 from graphgate.baselines.contract import InductiveEmbedder
-from graphgate.baselines.inputs import convolution_inputs, seeded, step
+from graphgate.baselines.inputs import convolution_inputs, scale_to_length, seeded, step
 from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import AttentionPattern, edge_dot
 
@@ -197,8 +197,7 @@ class DGI(InductiveEmbedder):
             self.epochs_ = self._train(convolution_inputs(graph, normalize=True))
         self.scale_ = 1.0
         z = self._embed(graph)
-        found = float(np.sqrt(np.square(z, dtype=np.float64).sum(axis=1).mean()))
-        self.scale_ = self.length / found if found > 0 else 1.0
+        self.scale_ = scale_to_length(z, self.length)
         return z * np.float32(self.scale_)
 
     def _embed(self, graph: Graph) -> np.ndarray:

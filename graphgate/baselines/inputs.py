@@ -52,6 +52,12 @@ def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
     optimizer.step()
 
 
+def scale_to_length(z: np.ndarray, length: float) -> float:
+    """The factor that gives (N, D) vectors this root mean square length; 1 if all are zero."""
+    found = float(np.sqrt(np.square(z, dtype=np.float64).sum(axis=1).mean()))
+    return length / found if found > 0 else 1.0
+
+
 def as_tensor(matrix: sp.csr_array) -> Tensor:
     """The matrix as a CSR tensor of float32."""
     indptr, indices = index_tensor(matrix.indptr, _CPU), index_tensor(matrix.indices, _CPU)

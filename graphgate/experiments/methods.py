@@ -25,7 +25,8 @@ class Method:
     home : "module:name" of the class (or function) that takes the parameters and random_state.
     title : its name in the table.
     sees : what it learns from: features X, adjacency A, labels Y.
-    tables : the tables that the row belongs to; "paper" is the paper's own, in two halves.
+    tables : the tables that the row belongs to; "paper" is the paper's own, in two halves. Others
+        contain the row only if it is asked for.
     features : False if the method is given the datasets without their features.
     """
 
@@ -90,6 +91,7 @@ _BASELINES = "graphgate.baselines"
 _GATE = "graphgate.experiments.methods:quiet_gate"
 _OURS = ("formulations", "ablation", "edges", "answers")
 _SAGE = f"{_BASELINES}.graphsage:GraphSAGE"
+_SMOOTHING = f"{_BASELINES}.smoothing:Smoothing"
 METHODS = {
     method.name: method
     for method in (
@@ -135,6 +137,11 @@ METHODS = {
         Method("gate-no-structure", _GATE, "GATE/S, no structure loss", "X, A", ("ablation",)),
         Method("gate-uniform", _GATE, "GATE/A, α = 1/|N|", "X, A", ("ablation",)),
         Method("gate-ones", _GATE, "GATE/A, α = 1", "X, A", ("ablation",)),
+        Method("raw-svd", f"{_BASELINES}.smoothing:RawSVD", "Raw SVD", "X", ()),
+        Method("smoothing-2", _SMOOTHING, "S²GC, K = 2", "X, A", ()),
+        Method("smoothing-16", _SMOOTHING, "S²GC, K = 16", "X, A", ()),
+        Method("cca-ssg", f"{_BASELINES}.cca_ssg:CCASSG", "CCA-SSG", "X, A", ()),
+        Method("graphmae", f"{_BASELINES}.graphmae:GraphMAE", "GraphMAE", "X, A", ()),
     )
 }
 
