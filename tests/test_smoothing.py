@@ -5,6 +5,7 @@ import pytest
 from baseline_graphs import block_graph, dense_convolution, probe_accuracy
 from graphs import random_graph
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics.pairwise import cosine_similarity
 
 from graphgate.baselines.smoothing import RawSVD, Smoothing
 from graphgate.errors import InputError
@@ -111,3 +112,11 @@ def test_smoothing_separates_the_blocks_better_than_features():
     graph = block_graph()
     raw, two = (probe_accuracy(m.fit_transform(graph), graph) for m in (RawSVD(), Smoothing()))
     assert two > max(raw, 0.9)
+
+
+def test_pairs_are_scored_by_cosine():
+    graph = random_graph(1, n=40)
+    fitted = Smoothing().fit(graph)
+    pairs = np.array([[0, 1], [5, 30], [30, 5]])
+    expected = cosine_similarity(fitted.embedding_)[pairs[:, 0], pairs[:, 1]]
+    np.testing.assert_allclose(fitted.pair_scores(pairs), expected, atol=1e-6)

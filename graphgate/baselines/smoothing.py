@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from graphgate.baselines.contract import InductiveEmbedder
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
+from graphgate.estimators.base import inner_products
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates
 from graphgate.linear.propagation import Propagation, mean_weight
@@ -44,6 +46,10 @@ class RawSVD(InductiveEmbedder):
     def _embed(self, graph: Graph) -> np.ndarray:
         z = self.coordinates_.transform(graph.x) + self.coordinates_.center
         return self._spread(z, graph).numpy()
+
+    def pair_scores(self, pairs: np.ndarray) -> np.ndarray:
+        """Cosine similarities: vectors that were never trained have lengths of no meaning."""
+        return inner_products(normalize(self.embedding_), pairs)
 
     def _spread(self, z: Tensor, graph: Graph) -> Tensor:
         """(N, D) vectors for the (N, D) coordinates of the nodes of a graph."""
