@@ -1,0 +1,224 @@
+"""Methods compared on many graphs in three tasks: classes, clusters, links.
+
+One run fits a method twice, on the whole graph and without some edges, and measures everything on
+what it gives. Test figures never choose anything: the strength and the scaling of the probe are
+chosen on validation nodes.
+"""
+
+import multiprocessing
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler, normalize
+
+from graphgate.datasets.archives import list_archives, read_archive
+from graphgate.datasets.citation import load_dataset
+from graphgate.datasets.planetoid import NAMES
+from graphgate.errors import InputError, TrainingWarning
+from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.measure import measured
+from graphgate.experiments.methods import find_method
+from graphgate.experiments.protocol import probe_predictions
+from graphgate.graph.graph import Graph
+from graphgate.graph.link_split import split_links
+from graphgate.io.files import make_folder, read_json, write_json
+from graphgate.io.progress import progress_bar
+from graphgate.io.provenance import versions
+from graphgate.tasks.clustering import agreement, cluster_vectors
+from graphgate.tasks.links import score_split
+
+METHODS = (
+    *("raw-svd", "smoothing-2", "smoothing-16", "dgi", "gae", "cca-ssg", "graphmae"),
+    *("gate", "linear"),
+)
+QUICK = {"raw-svd", "smoothing-2", "smoothing-16", "linear"}  # seconds per run
+LIMIT = 20 * 60  # seconds after which a run is stopped
+STRENGTHS = (1.0, 10.0, 100.0, 1000.0)  # C of the probe on random splits
+PUBLIC_STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_SLOW_RUNS = 2  # on graphs other than the citation graphs
+
+
+@dataclass(frozen=True)
+class QualityRun:
+    """A method on a graph with a seed.
+
+    archive : the file of the graph; None for a citation graph.
+    """
+
+    method: str
+    graph: str
+    seed: int
+    archive: Path | None = None
+
+    def params(self) -> dict[str, Any]:
+        """Those of its experiment on the citation graph, else on Cora, else its defaults."""
+        source = self.graph if self.archive is None else "cora"
+        if self.archive is not None and self.method in ("gate", "linear"):
+            return {"preset": "authors"} if self.method == "gate" else {}
+        found = find_experiment(self.method, source, "transductive")
+        return {} if found is None else dict(found.candidates()[0])
+
+    def run(self) -> dict[str, float]:
+        """All figures, in percent, and the seconds and MiB of the fit on the whole graph."""
+        graph = load_dataset(self.graph).graph if self.archive is None else read_archive(self.archive)
+        known = find_method(self.method)
+        assert graph.labels is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrainingWarning)
+            with measured() as cost:
+                whole = known.make(self.params(), self.seed).fit(graph.reveal())
+            z = np.asarray(whole.embedding_, dtype=np.float64)
+            split = split_links(graph, random_state=self.seed)
+            partial = known.make(self.params(), self.seed).fit(split.graph.reveal())
+        clusters = cluster_vectors(normalize(z), len(graph.classes), random_state=self.seed)
+        agreed = agreement(graph.labels, clusters)
+        figures = random_probe(z, graph.labels, self.seed)
+        figures |= {"nmi": agreed["nmi"], "ari": agreed["ari"]}
+        links = score_split(partial, split)
+        figures |= {name: float(links[name] or 0) for name in ("auc", "ap", "val_auc")}
+        if self.archive is None:
+            figures |= public_probe(z, graph)
+        return figures | {"seconds": cost.seconds, "peak_memory_mb": cost.peak_memory_mb}
+
+
+def random_probe(z: np.ndarray, labels: np.ndarray, seed: int) -> dict[str, float]:
+    """Test accuracy on a random 10/10/80 split of the labeled nodes, in percent.
+
+    Rows of length 1 or standardized columns, and the strength, are chosen on validation nodes.
+    """
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(labels >= 0))
+    train, val, test = np.split(order, [len(order) // 10, len(order) // 5])
+    scaled = (normalize(z), StandardScaler().fit_transform(z))
+    best = _best(scaled, STRENGTHS, labels, train, val, test)
+    return {"val_accuracy": best[0], "accuracy": best[1]}
+
+
+def public_probe(z: np.ndarray, graph: Graph) -> dict[str, float]:
+    """Test accuracy on the graph's own split: C chosen on validation nodes, and the paper's probe."""
+    assert graph.labels is not None
+    train, val, test = (np.flatnonzero(graph.splits[name]) for name in ("train", "val", "test"))
+    found = _best((normalize(z),), PUBLIC_STRENGTHS, graph.labels, train, val, test)
+    predicted = probe_predictions(z, graph.labels, graph.splits["train"], probe="one-vs-rest")
+    paper = 100 * float((predicted[test] == graph.labels[test]).mean())
+    return {"public_val": found[0], "public": found[1], "public_paper_probe": paper}
+
+
+def _best(
+    scaled: Sequence[np.ndarray],
+    strengths: Sequence[float],
+    labels: np.ndarray,
+    train: np.ndarray,
+    val: np.ndarray,
+    test: np.ndarray,
+) -> tuple[float, float]:
+    """Validation and test accuracy of the probe with the best validation accuracy, in percent."""
+    found: list[tuple[float, float]] = []
+    for vectors in scaled:
+        for strength in strengths:
+            probe = LogisticRegression(C=strength, max_iter=300, tol=1e-3)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a strength that does not converge is not chosen
+                probe.fit(vectors[train], labels[train])
+            right = [probe.predict(vectors[rows]) == labels[rows] for rows in (val, test)]
+            found.append((100 * float(right[0].mean()), 100 * float(right[1].mean())))
+    return max(found, key=lambda pair: pair[0])
+
+
+class QualityStore:
+    """Runs as files, `<folder>/<graph>/<method>.json`: figures by seed, and what made them."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+
+    def runs(self, method: str, graph: str) -> dict[int, dict[str, Any]]:
+        path = self._path(method, graph)
+        if not path.exists():
+            return {}
+        return {int(seed): run for seed, run in read_json(path)["runs"].items()}
+
+    def add(self, run: QualityRun, figures: Mapping[str, Any]) -> None:
+        known = self.runs(run.method, run.graph) | {run.seed: dict(figures)}
+        content = {
+            "method": run.method,
+            "graph": run.graph,
+            "params": run.params(),
+            "command": "graphgate reproduce quality",
+            "versions": versions(),
+            "runs": {str(seed): known[seed] for seed in sorted(known)},
+        }
+        make_folder(self.folder / run.graph)
+        write_json(self._path(run.method, run.graph), content)
+
+    def _path(self, method: str, graph: str) -> Path:
+        return self.folder / graph / f"{method}.json"
+
+
+def planned_runs(
+    methods: Sequence[str], graphs: Sequence[str] | None, folder: Path | str | None, n_runs: int
+) -> list[QualityRun]:
+    """Every run of the comparison; `folder` holds the graphs that are not citation graphs."""
+    archives = {} if folder is None else list_archives(folder)
+    names = [*NAMES, *archives] if graphs is None else list(graphs)
+    if unknown := [name for name in names if name not in (*NAMES, *archives)]:
+        raise InputError(
+            f"unknown graph {unknown[0]!r}; use {', '.join([*NAMES, *archives])}, or pass the "
+            "folder that holds it"
+        )
+    return [
+        QualityRun(method, name, seed, None if name in NAMES else archives[name])
+        for name in names
+        for method in methods
+        for seed in range(_runs_of(method, name, n_runs))
+    ]
+
+
+def _runs_of(method: str, graph: str, n_runs: int) -> int:
+    slow = method not in QUICK and graph not in NAMES
+    return min(n_runs, _SLOW_RUNS) if slow else n_runs
+
+
+def run_quality(
+    store: QualityStore, runs: Sequence[QualityRun], *, limit: float = LIMIT, progress: bool = True
+) -> int:
+    """Run what the store lacks, each in a process of its own; the number of new runs.
+
+    A run that takes longer than `limit` seconds is stopped and stored as such.
+    """
+    missing = [run for run in runs if run.seed not in store.runs(run.method, run.graph)]
+    with progress_bar(len(missing), "quality", show=progress) as advance:
+        for run in missing:
+            stored = store.runs(run.method, run.graph).values()
+            stopped = any("stopped" in figures for figures in stored)
+            store.add(run, {"stopped": limit} if stopped else _limited(run, limit))
+            advance()
+    return len(missing)
+
+
+def _limited(run: QualityRun, limit: float) -> dict[str, Any]:
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    process = context.Process(target=_report, args=(run, results), daemon=True)
+    process.start()
+    try:
+        kind, content = results.get(timeout=limit)
+    except Empty:
+        return {"stopped": limit}
+    finally:
+        process.kill()
+        process.join()
+    if kind == "error":
+        raise InputError(f"{run.method} on {run.graph} with seed {run.seed} failed: {content}")
+    return dict(content)
+
+
+def _report(run: QualityRun, results: Any) -> None:
+    try:
+        results.put(("figures", {name: round(value, 4) for name, value in run.run().items()}))
+    except Exception as error:  # whatever it is, the other process names it
+        results.put(("error", f"{type(error).__name__}: {error}"))
