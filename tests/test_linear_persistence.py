@@ -324,6 +324,16 @@ def test_a_decoder_without_edges(path):
     refusal(with_field(path, "fitted_on", "has_edges", False))
 
 
+@pytest.mark.parametrize("k", [1, 9, 11])
+def test_a_decoder_of_another_size(path, k):
+    """Header and tensor agree with each other, but not with the coordinates of the model."""
+    fitted(GRAPHS["undirected"]).save(path)
+    header, tensors = header_of(path), load_file(path)
+    header["decoder"]["n_coordinates"] = k
+    tensors["decoder_reconstruction"] = torch.zeros(k, k)
+    assert "contradictory" in refusal(write(path, header, tensors))
+
+
 def test_a_model_without_structure_knows_no_nodes(path):
     fitted(GRAPHS["undirected"], structure=False).save(path)
     for name, value in (("n_known", 3), ("rank", 3), ("ids", "integer")):

@@ -16,10 +16,11 @@ def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
 
     device : where a `GATE` computes; the default is "cpu". `LinearGATE` has none.
 
-    >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)])
-    >>> LinearGATE(n_components=2).fit(graph).save("model.safetensors")
-    >>> load_model("model.safetensors").transform(graph).shape
-    (4, 2)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     LinearGATE(n_components=2).fit([[1.0], [2.0], [4.0]]).save(f"{folder}/model")
+    ...     load_model(f"{folder}/model").transform([[3.0]]).shape
+    (1, 2)
     """
     if file_kind(path) != KIND:
         return GATE.load(path, device=device or "cpu")

@@ -13,6 +13,7 @@ from graphgate.linear.decomposition import right_singular_vectors
 from graphgate.nn.features import FeatureMatrix
 
 RANK = 512
+_AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
 _ROUNDING = 1e-6  # relative length below which a vector is due to rounding
 
 
@@ -22,7 +23,8 @@ class Coordinates:
 
     Counts and binary features are weighted by the logarithm of their inverse document frequency,
     and every row is scaled to length 1, as is usual for text; other features are used as they are,
-    up to one factor. More than 512 features are projected onto their leading singular vectors.
+    up to one factor. More than 256 features are projected onto their leading singular vectors, at
+    most 512, so that the first coordinates are the most important ones.
 
     weights : (F,) factor of each feature.
     unit_rows : whether rows are scaled to length 1 after that.
@@ -46,7 +48,7 @@ class Coordinates:
         weights = _inverse_document_frequency(x) if counts else _common_scale(x)
         matrix = FeatureMatrix(_weighted(x, weights, counts), device=_CPU, dtype=dtype)
         components = None
-        if matrix.shape[1] > RANK:
+        if matrix.shape[1] > _AS_THEY_ARE:
             components = right_singular_vectors(
                 matrix.times_by_blocks,
                 lambda m: matrix.multiply_transposed(m, m.new_empty(matrix.shape[1], m.shape[1])),
