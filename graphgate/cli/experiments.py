@@ -135,7 +135,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="transductive, inductive, formulations, ablation, edges, clustering or links.",
+            help="transductive, inductive, formulations, ablation, edges, clustering, links or "
+            "quality (methods × graphs × three tasks).",
         ),
     ],
     methods: Annotated[
@@ -143,8 +144,13 @@ def reproduce(
         typer.Option(help="Rows, separated by commas: names or module:Class; default: all."),
     ] = None,
     datasets: Annotated[
-        str, typer.Option(help="Columns, separated by commas.")
-    ] = "cora,citeseer,pubmed",
+        str | None,
+        typer.Option(help="Columns, separated by commas; default: the citation graphs, or all."),
+    ] = None,
+    graphs: Annotated[
+        Path | None,
+        typer.Option(help="quality: folder of further graphs, .npz archives; see docs/quality.md."),
+    ] = None,
     runs: Annotated[
         int | None, typer.Option(min=1, help="Runs per cell; default: set by the experiment.")
     ] = None,
@@ -168,8 +174,13 @@ def reproduce(
     it to RESULTS/tables as Markdown, LaTeX and JSON.
     """
     check_files(json=json)
-    columns, rows = datasets.split(","), None if methods is None else methods.split(",")
+    rows = None if methods is None else methods.split(",")
     import_from_here(rows or [])
+    if table == "quality":
+        named = None if datasets is None else datasets.split(",")
+        _reproduce_quality(rows, named, graphs, runs, results, run=not report)
+        return
+    columns = (datasets or "cora,citeseer,pubmed").split(",")
     found = graphgate.reproduce(
         table,
         methods=rows,
@@ -192,6 +203,28 @@ def reproduce(
         write_json(json, found.to_list())
     if table not in ("clustering", "links"):
         _print_caveats({name: found.grid.splits[name] for name in columns})
+
+
+def _reproduce_quality(
+    methods: list[str] | None,
+    names: list[str] | None,
+    graphs: Path | None,
+    runs: int | None,
+    results: Path,
+    *,
+    run: bool,
+) -> None:
+    """Run what is missing from the comparison, or print its tables."""
+    from graphgate.experiments import quality
+    from graphgate.experiments.quality_table import quality_markdown
+
+    store, rows = quality.QualityStore(results / "quality"), methods or list(quality.METHODS)
+    if run:
+        planned = quality.planned_runs(rows, names, graphs, runs or 5)
+        n_new = quality.run_quality(store, planned)
+        typer.echo(f"{n_new:,} new runs; all runs are in {store.folder}")
+    else:
+        typer.echo(quality_markdown(store, rows, names or store.graphs()))
 
 
 def _print_caveats(splits: dict[str, str]) -> None:

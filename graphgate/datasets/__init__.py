@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    download, unpickler, splits, planetoid, bundled, citation, synthetic
+    download, unpickler, splits, planetoid, bundled, citation, archives, synthetic
 """

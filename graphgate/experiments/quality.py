@@ -5,6 +5,7 @@ what it gives. Test figures never choose anything: the strength and the scaling 
 chosen on validation nodes.
 """
 
+import json
 import multiprocessing
 import warnings
 from collections.abc import Mapping, Sequence
@@ -24,12 +25,12 @@ from graphgate.errors import InputError, TrainingWarning
 from graphgate.experiments.experiment import find_experiment
 from graphgate.experiments.measure import measured
 from graphgate.experiments.methods import find_method
-from graphgate.experiments.protocol import probe_predictions
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import split_links
-from graphgate.io.files import make_folder, read_json, write_json
+from graphgate.io.files import make_folder, write_json
 from graphgate.io.progress import progress_bar
 from graphgate.io.provenance import versions
+from graphgate.tasks.classification import probe_predictions
 from graphgate.tasks.clustering import agreement, cluster_vectors
 from graphgate.tasks.links import score_split
 
@@ -66,7 +67,9 @@ class QualityRun:
 
     def run(self) -> dict[str, float]:
         """All figures, in percent, and the seconds and MiB of the fit on the whole graph."""
-        graph = load_dataset(self.graph).graph if self.archive is None else read_archive(self.archive)
+        graph = (
+            load_dataset(self.graph).graph if self.archive is None else read_archive(self.archive)
+        )
         known = find_method(self.method)
         assert graph.labels is not None
         with warnings.catch_warnings():
@@ -100,7 +103,7 @@ def random_probe(z: np.ndarray, labels: np.ndarray, seed: int) -> dict[str, floa
 
 
 def public_probe(z: np.ndarray, graph: Graph) -> dict[str, float]:
-    """Test accuracy on the graph's own split: C chosen on validation nodes, and the paper's probe."""
+    """Test accuracy on the graph's own split, by a chosen strength and by the paper's probe."""
     assert graph.labels is not None
     train, val, test = (np.flatnonzero(graph.splits[name]) for name in ("train", "val", "test"))
     found = _best((normalize(z),), PUBLIC_STRENGTHS, graph.labels, train, val, test)
@@ -140,7 +143,8 @@ class QualityStore:
         path = self._path(method, graph)
         if not path.exists():
             return {}
-        return {int(seed): run for seed, run in read_json(path)["runs"].items()}
+        stored = json.loads(path.read_text("utf-8"))
+        return {int(seed): run for seed, run in stored["runs"].items()}
 
     def add(self, run: QualityRun, figures: Mapping[str, Any]) -> None:
         known = self.runs(run.method, run.graph) | {run.seed: dict(figures)}
@@ -154,6 +158,11 @@ class QualityStore:
         }
         make_folder(self.folder / run.graph)
         write_json(self._path(run.method, run.graph), content)
+
+    def graphs(self) -> list[str]:
+        """The graphs with stored runs, the citation graphs first."""
+        found = sorted(path.name for path in self.folder.glob("*") if path.is_dir())
+        return [*(name for name in NAMES if name in found), *(n for n in found if n not in NAMES)]
 
     def _path(self, method: str, graph: str) -> Path:
         return self.folder / graph / f"{method}.json"
@@ -191,7 +200,7 @@ def run_quality(
     A run that takes longer than `limit` seconds is stopped and stored as such.
     """
     missing = [run for run in runs if run.seed not in store.runs(run.method, run.graph)]
-    with progress_bar(len(missing), "quality", show=progress) as advance:
+    with progress_bar("quality", len(missing), show=progress) as advance:
         for run in missing:
             stored = store.runs(run.method, run.graph).values()
             stopped = any("stopped" in figures for figures in stored)

@@ -1,0 +1,78 @@
+"""The stored comparison of methods as Markdown tables, one per task."""
+
+from collections.abc import Sequence
+from statistics import mean, stdev
+
+from graphgate.datasets.planetoid import NAMES
+from graphgate.experiments.methods import find_method
+from graphgate.experiments.quality import QualityStore
+
+SMOOTHINGS = ("smoothing-2", "smoothing-16")
+# Metric -> title of its table.
+TITLES = {
+    "accuracy": "Probe accuracy, random 10/10/80 split",
+    "public": "Probe accuracy, public split, strength chosen on validation nodes",
+    "public_paper_probe": "Probe accuracy, public split, the paper's probe (one-vs-rest, C = 1)",
+    "nmi": "k-means, NMI",
+    "ari": "k-means, ARI",
+    "auc": "Hidden edges, AUC",
+    "ap": "Hidden edges, average precision",
+    "seconds": "Seconds of a fit, on a machine that other runs shared",
+}
+
+
+def quality_markdown(store: QualityStore, methods: Sequence[str], graphs: Sequence[str]) -> str:
+    """Every table that has a value; mean and standard deviation over the runs, in percent.
+
+    The last row is the difference between LinearGATE and the better of the two smoothings.
+    """
+    parts = []
+    for metric, title in TITLES.items():
+        shown = [name for name in graphs if not metric.startswith("public") or name in NAMES]
+        rows = [[_cell(store, method, name, metric) for name in shown] for method in methods]
+        if not any(cell != "—" for row in rows for cell in row):
+            continue
+        lines = [
+            f"### {title}",
+            "",
+            f"| method | {' | '.join(shown)} |",
+            "| --- |" + " --- |" * len(shown),
+        ]
+        lines += [
+            f"| {find_method(method).title} | {' | '.join(row)} |"
+            for method, row in zip(methods, rows, strict=True)
+            if any(cell != "—" for cell in row)
+        ]
+        if metric != "seconds":
+            gains = [_gain(store, name, metric) for name in shown]
+            cells = ["—" if gain is None else f"{gain:+.1f}" for gain in gains]
+            lines.append(f"| LinearGATE − better smoothing | {' | '.join(cells)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def values(store: QualityStore, method: str, graph: str, metric: str) -> list[float]:
+    """The metric in every run that finished."""
+    runs = store.runs(method, graph).values()
+    return [run[metric] for run in runs if metric in run]
+
+
+def _cell(store: QualityStore, method: str, graph: str, metric: str) -> str:
+    runs = store.runs(method, graph)
+    stopped = [run["stopped"] for run in runs.values() if "stopped" in run]
+    if stopped:
+        return f"> {stopped[0] / 60:.0f} min"
+    found = values(store, method, graph, metric)
+    if not found:
+        return "—"
+    if metric == "seconds":
+        return f"{mean(found):.1f}"
+    return f"{mean(found):.1f}" + (f" ± {stdev(found):.1f}" if len(found) > 1 else "")
+
+
+def _gain(store: QualityStore, graph: str, metric: str) -> float | None:
+    ours = values(store, "linear", graph, metric)
+    others = [values(store, method, graph, metric) for method in SMOOTHINGS]
+    if not ours or not all(others):
+        return None
+    return mean(ours) - max(map(mean, others))
