@@ -4,14 +4,16 @@ An archive has `x_data`, `x_indices`, `x_indptr` and `x_shape` (CSR features), `
 `adj_indptr` (CSR, symmetric, without weights) and `labels`, one integer per node.
 """
 
+import io
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
-import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
+from graphgate.io.files import read_bytes
+from graphgate.io.matrices import checked_csr
 
 _KEYS = {"x_data", "x_indices", "x_indptr", "x_shape", "adj_indices", "adj_indptr", "labels"}
 
@@ -26,20 +28,18 @@ def list_archives(folder: Path | str) -> dict[str, Path]:
 def read_archive(path: Path | str) -> Graph:
     """The graph in an archive; nothing in it can run code."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as archive:
             stored = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, BadZipFile) as error:
+    except (ValueError, BadZipFile) as error:
         raise InputError(f"{path} cannot be read as a NumPy archive: {error}") from None
     if lacking := sorted(_KEYS - stored.keys()):
         raise InputError(f"{path} lacks {lacking[0]!r}; it is not an archive of a graph")
     n = len(stored["labels"])
     shape = tuple(stored["x_shape"].ravel().tolist())
     try:
-        x = sp.csr_array((stored["x_data"], stored["x_indices"], stored["x_indptr"]), shape)
-        ones = np.ones(len(stored["adj_indices"]), dtype=np.float32)
-        edges = sp.csr_array((ones, stored["adj_indices"], stored["adj_indptr"]), (n, n))
-        x.check_format()
-        edges.check_format()
-    except (ValueError, TypeError) as error:
+        x = checked_csr(stored["x_data"], stored["x_indices"], stored["x_indptr"], shape)
+        ones = np.ones(stored["adj_indices"].shape, dtype=np.float32)
+        edges = checked_csr(ones, stored["adj_indices"], stored["adj_indptr"], (n, n))
+    except ValueError as error:
         raise InputError(f"{path} does not hold a graph: {error}") from None
     return Graph(x.astype(np.float32), edges, labels=stored["labels"].tolist())

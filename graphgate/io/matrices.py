@@ -98,3 +98,27 @@ def _mtx(content: bytes) -> Any:
         raise InputError(f"declares a matrix of {rows:,} × {columns:,}, which is too large")
     matrix = scipy.io.mmread(io.BytesIO(content))
     return sp.coo_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)
+
+
+def checked_csr(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]
+) -> sp.csr_array:
+    """A CSR array from parts that come from outside; a `ValueError` says what is wrong.
+
+    SciPy trusts `indptr`: one that falls or ends elsewhere makes it write beyond its arrays.
+    """
+    if len(shape) != 2 or min(shape) < 0:
+        raise ValueError(f"{shape} is not the shape of a matrix")
+    for name, part in (("indices", indices), ("indptr", indptr)):
+        if part.ndim != 1 or part.dtype.kind not in "iu":
+            raise ValueError(f"{name} is not a list of integers")
+    if data.shape != indices.shape or data.dtype.kind not in "biuf":
+        raise ValueError("data does not have one number per index")
+    ends = indptr.astype(np.int64)
+    if len(ends) != shape[0] + 1 or ends[0] != 0 or ends[-1] != len(indices):
+        raise ValueError("indptr does not fit the number of rows and of indices")
+    if (np.diff(ends) < 0).any():
+        raise ValueError("indptr falls")
+    if len(indices) and (indices.min() < 0 or indices.max() >= shape[1]):
+        raise ValueError("an index is outside the matrix")
+    return sp.csr_array((data, indices, ends), shape)

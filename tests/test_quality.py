@@ -1,0 +1,121 @@
+"""The comparison of methods: what a run measures, what is stored, what is stopped."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
+
+from graphgate import InputError
+from graphgate.datasets.synthetic import community_graph
+from graphgate.experiments import quality
+from graphgate.experiments.quality import QualityRun, QualityStore, planned_runs, run_quality
+from graphgate.experiments.quality_table import quality_markdown
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with one archive, a graph of communities with labels."""
+    graph = community_graph(150, 500, 20, n_entries=600)
+    x, edges = graph.x, graph.adjacency
+    np.savez(
+        tmp_path / "towns.npz",
+        x_data=x.data, x_indices=x.indices, x_indptr=x.indptr, x_shape=x.shape,
+        adj_indices=edges.indices, adj_indptr=edges.indptr, labels=np.arange(150) % 3,
+    )  # fmt: skip
+    return tmp_path
+
+
+def test_the_runs_of_the_comparison(folder):
+    runs = planned_runs(["linear", "dgi"], None, folder, 5)
+    seeds = {(run.method, run.graph): 0 for run in runs}
+    for run in runs:
+        seeds[run.method, run.graph] += 1
+    assert seeds["linear", "towns"] == seeds["linear", "cora"] == seeds["dgi", "cora"] == 5
+    assert seeds["dgi", "towns"] == 2
+    assert {run.archive for run in runs if run.graph == "towns"} == {folder / "towns.npz"}
+    with pytest.raises(InputError, match="unknown graph 'villages'"):
+        planned_runs(["linear"], ["villages"], folder, 1)
+    with pytest.raises(InputError, match="is not a folder"):
+        planned_runs(["linear"], None, folder / "none", 1)
+
+
+def test_a_run_measures_three_tasks_without_leaks(folder, monkeypatch):
+    seen = []
+    fit = quality.find_method("linear")._maker().fit
+    monkeypatch.setattr(
+        "graphgate.estimators.linear_gate.LinearGATE.fit",
+        lambda self, graph: (seen.append(graph), fit(self, graph))[1],
+    )
+    figures = QualityRun("linear", "towns", 3, folder / "towns.npz").run()
+    whole, thinned = seen
+    assert whole.labels is None
+    assert thinned.labels is None
+    assert thinned.n_edges == whole.n_edges - 24 - 48  # 5 % and 10 % of 485
+    for name in ("accuracy", "val_accuracy", "nmi", "ari", "auc", "ap", "val_auc"):
+        assert -100 <= figures[name] <= 100
+    assert figures["seconds"] > 0
+    assert "public" not in figures
+
+
+def test_the_probe_is_chosen_on_validation_nodes_only():
+    rng = np.random.default_rng(0)
+    z, labels = rng.normal(size=(200, 5)), rng.integers(0, 3, 200)
+    labels[:20] = -1
+    found = quality.random_probe(z, labels, 4)
+    order = np.random.default_rng(4).permutation(np.flatnonzero(labels >= 0))
+    train, val, test = order[:18], order[18:36], order[36:]
+    scores = {}
+    for name, x in (("rows", normalize(z)), ("columns", (z - z.mean(0)) / z.std(0))):
+        for c in quality.STRENGTHS:
+            probe = LogisticRegression(C=c, max_iter=300, tol=1e-3).fit(x[train], labels[train])
+            scores[name, c] = [
+                (probe.predict(x[rows]) == labels[rows]).mean() for rows in (val, test)
+            ]
+    best = max(scores.values(), key=lambda pair: pair[0])
+    assert found == {"val_accuracy": 100 * best[0], "accuracy": 100 * best[1]}
+
+
+def test_runs_are_stored_once_and_shown(folder, tmp_path):
+    store = QualityStore(tmp_path / "results")
+    runs = planned_runs(["linear", "smoothing-2", "smoothing-16"], ["towns"], folder, 2)
+    assert run_quality(store, runs[:1], progress=False) == 1
+    stored = json.loads((tmp_path / "results/towns/linear.json").read_text())
+    assert list(stored["runs"]) == ["0"]
+    assert stored["versions"]["graphgate"]
+    assert run_quality(store, runs[:1], progress=False) == 0
+    for run in runs[1:]:
+        store.add(run, {"accuracy": 50.0 + run.seed, "nmi": 1.0})
+    text = quality_markdown(store, ["linear", "smoothing-2"], store.graphs())
+    assert "| S²GC, K = 2 | 50.5 ± 0.7 |" in text
+    assert "| LinearGATE − better smoothing |" in text
+
+
+@dataclass(frozen=True)
+class Sleeper(QualityRun):
+    def run(self) -> dict[str, float]:
+        time.sleep(60)
+        return {}
+
+
+@dataclass(frozen=True)
+class Failing(QualityRun):
+    def run(self) -> dict[str, float]:
+        raise ZeroDivisionError("no good")
+
+
+def test_a_run_that_takes_too_long_is_stopped(tmp_path):
+    store = QualityStore(tmp_path)
+    runs = [Sleeper("linear", "towns", seed, Path("towns.npz")) for seed in range(2)]
+    assert run_quality(store, runs, limit=0.1, progress=False) == 2
+    assert store.runs("linear", "towns") == {0: {"stopped": 0.1}, 1: {"stopped": 0.1}}
+    assert "> 0 min" in quality_markdown(store, ["linear"], ["towns"])
+
+
+def test_a_run_that_fails_names_itself(tmp_path):
+    with pytest.raises(InputError, match=r"linear on towns with seed 1 failed: .*no good"):
+        run_quality(QualityStore(tmp_path), [Failing("linear", "towns", 1, Path("towns.npz"))], progress=False)
