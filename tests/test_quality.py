@@ -118,4 +118,8 @@ def test_a_run_that_takes_too_long_is_stopped(tmp_path):
 
 def test_a_run_that_fails_names_itself(tmp_path):
     with pytest.raises(InputError, match=r"linear on towns with seed 1 failed: .*no good"):
-        run_quality(QualityStore(tmp_path), [Failing("linear", "towns", 1, Path("towns.npz"))], progress=False)
+        run_quality(
+            QualityStore(tmp_path),
+            [Failing("linear", "towns", 1, Path("towns.npz"))],
+            progress=False,
+        )

@@ -23,7 +23,10 @@ def demo(
     paper: Annotated[
         bool, typer.Option("--paper", help="Train the paper's model and compare with its numbers.")
     ] = False,
-    runs: Annotated[int, typer.Option(min=1, help="Number of runs per setting.")] = 3,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of runs per setting; default: 1, or 3 with --paper."),
+    ] = None,
 ) -> None:
     """Embed the bundled citation graphs, classify their nodes, and write maps and pages."""
     for library in ("matplotlib", "pydeck"):
@@ -33,12 +36,12 @@ def demo(
     from graphgate.io.files import make_folder, write_json
 
     make_folder(out)
-    method = "gate" if paper else "linear"
+    method, n_runs = ("gate", runs or 3) if paper else ("linear", runs or 1)
     rows, splits = [], {}
     for dataset in map(graphgate.load_dataset, DEMO_DATASETS):
         results = []
         for setting in CLASSIFICATION_SETTINGS:
-            found = graphgate.evaluate(method, dataset, setting=setting, n_runs=runs)
+            found = graphgate.evaluate(method, dataset, setting=setting, n_runs=n_runs)
             results.append(found.to_dict())
             rows.append(found.row())
             typer.echo("  ".join(rows[-1][:-2]))
