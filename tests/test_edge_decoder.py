@@ -56,7 +56,7 @@ GRAPHS = {
     "undirected": community_graph(1, n=100),
     "directed": community_graph(1, n=100, directed=True),
     "weighted": community_graph(1, n=100, weighted=True),
-    "many features": community_graph(1, n=100, f=300),
+    "many features": community_graph(1, n=280, f=300),
 }
 
 
@@ -66,7 +66,7 @@ def test_probabilities_follow_from_nine_terms(kind, structure, monkeypatch):
     graph = GRAPHS[kind]
     model, states = model_of(graph, structure=structure)
     decoder = EdgeDecoder.fit(graph, model, states.own, 0)
-    k = min(graph.n_features, 256)
+    k = min(graph.n_features, 256)  # of at least as many nodes
     assert decoder.reconstruction.weights.shape == (k, k)
     expected = dense_terms(states, graph, decoder.reconstruction.weights.numpy(), model.unit)
     assert expected.shape[2] == len(TERMS) == len(decoder.weights)
