@@ -18,6 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import report
 
 from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, SETTINGS
+from graphgate.experiments.quality import METHODS as QUALITY_METHODS
+from graphgate.experiments.quality import QualityStore
+from graphgate.experiments.quality_table import quality_markdown
 from graphgate.experiments.reproduce import reproduce
 from graphgate.experiments.results_table import ResultsTable
 
@@ -123,6 +126,9 @@ def tables() -> dict[str, str]:
     made = {name: _stored(name).markdown() for name in (*SETTINGS, "ablation")}
     made |= {"accuracy": accuracy(), "observations": observations()}
     made["edges"] = _stored("edges").markdown()
+    store = QualityStore(ROOT / "results" / "quality")
+    if graphs := store.graphs():
+        made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)
     if ATTENTION.exists():
         made["attention"] = attention()
     if OUTPUTS.exists():
