@@ -110,16 +110,16 @@ class Failing(QualityRun):
 
 def test_a_run_that_takes_too_long_is_stopped(tmp_path):
     store = QualityStore(tmp_path)
-    runs = [Sleeper("linear", "towns", seed, Path("towns.npz")) for seed in range(2)]
+    runs = [Sleeper("gate", "towns", seed, Path("towns.npz")) for seed in range(2)]
     assert run_quality(store, runs, limit=0.1, progress=False) == 2
-    assert store.runs("linear", "towns") == {0: {"stopped": 0.1}, 1: {"stopped": 0.1}}
-    assert "> 0 min" in quality_markdown(store, ["linear"], ["towns"])
+    assert store.runs("gate", "towns") == {0: {"stopped": 0.1}, 1: {"stopped": 0.1}}
+    assert "> 0 min" in quality_markdown(store, ["gate"], ["towns"])
 
 
 def test_a_run_that_fails_names_itself(tmp_path):
-    with pytest.raises(InputError, match=r"linear on towns with seed 1 failed: .*no good"):
+    with pytest.raises(InputError, match=r"gate on towns with seed 1 failed: .*no good"):
         run_quality(
             QualityStore(tmp_path),
-            [Failing("linear", "towns", 1, Path("towns.npz"))],
+            [Failing("gate", "towns", 1, Path("towns.npz"))],
             progress=False,
         )

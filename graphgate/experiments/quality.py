@@ -195,9 +195,10 @@ def _runs_of(method: str, graph: str, n_runs: int) -> int:
 def run_quality(
     store: QualityStore, runs: Sequence[QualityRun], *, limit: float = LIMIT, progress: bool = True
 ) -> int:
-    """Run what the store lacks, each in a process of its own; the number of new runs.
+    """Run what the store lacks; the number of new runs.
 
-    A run that takes longer than `limit` seconds is stopped and stored as such.
+    Methods that train run in a process of their own. If one takes longer than `limit` seconds, it
+    is stopped and stored as such.
     """
     missing = [run for run in runs if run.seed not in store.runs(run.method, run.graph)]
     with progress_bar("quality", len(missing), show=progress) as advance:
@@ -210,6 +211,8 @@ def run_quality(
 
 
 def _limited(run: QualityRun, limit: float) -> dict[str, Any]:
+    if run.method in QUICK:
+        return _rounded(run)
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     process = context.Process(target=_report, args=(run, results), daemon=True)
@@ -228,6 +231,10 @@ def _limited(run: QualityRun, limit: float) -> dict[str, Any]:
 
 def _report(run: QualityRun, results: Any) -> None:
     try:
-        results.put(("figures", {name: round(value, 4) for name, value in run.run().items()}))
+        results.put(("figures", _rounded(run)))
     except Exception as error:  # whatever it is, the other process names it
         results.put(("error", f"{type(error).__name__}: {error}"))
+
+
+def _rounded(run: QualityRun) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in run.run().items()}
