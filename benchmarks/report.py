@@ -148,17 +148,18 @@ def reading_table(reading: Mapping[str, Any]) -> str:
 
 
 def estimate_table(estimate: Mapping[str, Any]) -> str:
-    """What was told of every run and what it then took: medians, and quartiles of the ratio."""
+    """What was estimated for every run and what it took: medians, and quartiles of the ratio."""
     rows = []
     for run in estimate["runs"]:
         cells = [f"{run['nodes']:,}", run["case"]]
         for what in ("peak_memory_mb", "seconds"):
-            told, seen, ratio = (run[what][key] for key in ("estimated", "measured", "ratio"))
+            estimated, seen, ratio = (run[what][key] for key in ("estimated", "measured", "ratio"))
             off = [f"{ratio[name] - 1:+.0%}" for name in ("median", "low", "high")]
-            cells += [number(told), number(seen), f"{off[0]} ({off[1]} to {off[2]})"]
+            cells += [number(estimated), number(seen), f"{off[0]} ({off[1]} to {off[2]})"]
         rows.append(cells)
-    heads = ["nodes", "case", "peak, MiB: told", "measured", "off by"]
-    return markdown([*heads, f"s of {estimate['epochs']} epochs: told", "measured", "off by"], rows)
+    heads = ["nodes", "case", "peak, MiB: estimated", "measured", "error"]
+    seconds = f"s of {estimate['epochs']} epochs: estimated"
+    return markdown([*heads, seconds, "measured", "error"], rows)
 
 
 def commands_table(commands: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Runs the commands that docs/answers.md shows and keeps what they print in results/outputs.json.
+"""Runs the commands that docs/ show and keeps what they print in results/outputs.json.
 
     python scripts/capture_outputs.py; python scripts/render_tables.py
 
@@ -21,16 +21,19 @@ GRAPH = "papers/edges.csv --nodes papers/nodes.csv --words words"
 # By the name of the place in the page that shows them.
 COMMANDS = {
     "export": ["graphgate data export cora papers"],
-    "estimate": [f"graphgate estimate {GRAPH} --dims 64,32 --epochs 60"],
+    "estimate": [f"graphgate estimate {GRAPH}"],
     "run": [
-        f"graphgate embed {GRAPH} --dims 64,32 --epochs 60 --learning-rate 0.003 --run run1",
+        f"graphgate embed {GRAPH} --run run1",
         "ls run1",
         "graphgate embed --repeat run1",
     ],
+    "report": ["cat run1/report.json"],
+    "gate": [f"graphgate embed {GRAPH} --dims 64,32 --epochs 60 --run run2", "ls run2"],
     "similar": ["graphgate similar run1/embedding.parquet --node 35 --top 3"],
     "cluster": ["graphgate cluster run1/embedding.parquet --out clusters.csv"],
     "classify": ["graphgate classify run1/embedding.parquet"],
-    "link": ["graphgate links --dataset cora --method vgae"],
+    "predict": [f"graphgate predict-links {GRAPH} --model run1/model.safetensors --top 5"],
+    "link": ["graphgate links --dataset cora", "graphgate links --dataset cora --method vgae"],
 }
 
 

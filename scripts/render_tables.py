@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 DATASETS = ("cora", "citeseer", "pubmed")
 ABLATION = ("gate", "gate-no-features", "gate-no-structure", "gate-uniform", "gate-ones")
 OUTPUTS = ROOT / "results" / "outputs.json"
+CHOICES = ROOT / "results" / "linear_choices.json"
 ATTENTION = ROOT / "docs" / "images" / "figures" / "cora-attention.json"
 
 
@@ -110,6 +111,27 @@ def attention() -> str:
     return report.markdown(heads, cells)
 
 
+def choices() -> str:
+    """What was tried to choose the constants of the linear auto-encoder, on validation nodes."""
+    stored = json.loads(CHOICES.read_text(encoding="utf-8"))
+    figures = {tried["setting"]: tried["figures"] for tried in stored["tried"]}
+    start = figures[stored["start"]]
+    rows = []
+    for setting, found in figures.items():
+        row = [setting, str(len(found))]
+        for name in ("accuracy", "nmi"):
+            mean, before = (
+                sum(each[graph][name] for graph in found) / len(found) for each in (found, start)
+            )
+            row += [f"{mean:.1f}", "" if found is start else f"{mean - before:+.2f}"]
+        public = [found.get(graph, {}).get("public_accuracy") for graph in DATASETS]
+        rows.append(
+            [*row, " / ".join("–" if value is None else f"{value:.1f}" for value in public)]
+        )
+    heads = ["setting", "graphs", "accuracy", "to start", "NMI", "to start"]
+    return report.markdown([*heads, "public: Cora / Citeseer / Pubmed"], rows)
+
+
 def outputs() -> dict[str, str]:
     """The captured output of commands (scripts/capture_outputs.py), as code blocks."""
     shown = json.loads(OUTPUTS.read_text(encoding="utf-8"))["shown"]
@@ -129,6 +151,7 @@ def tables() -> dict[str, str]:
     store = QualityStore(ROOT / "results" / "quality")
     if graphs := store.graphs():
         made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)
+    made["choices"] = choices()
     if ATTENTION.exists():
         made["attention"] = attention()
     if OUTPUTS.exists():

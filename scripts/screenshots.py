@@ -16,10 +16,10 @@ from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
-# name, size, color scheme, and the id of the selected node
+# name, method, size, color scheme, and the id of the selected node
 SHOTS = (
-    ("explorer", (1280, 800), "light", None),
-    ("explorer-node", (1280, 800), "dark", "77758"),
+    ("explorer", "linear", (1280, 800), "light", None),
+    ("explorer-node", "gate", (1280, 800), "dark", "77758"),
 )
 
 
@@ -28,11 +28,12 @@ def main() -> None:
         sys.exit("this needs chromium on the path")
     environment = {name: value for name, value in os.environ.items() if name != "GRAPHGATE_DATA"}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page = Path(folder) / "cora.html"
-        command = [sys.executable, "-m", "graphgate", "explore", "--dataset", "cora", "--out"]
-        subprocess.run([*command, str(page)], check=True, env=environment)
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        for name, (width, height), scheme, node in SHOTS:
+        for name, method, (width, height), scheme, node in SHOTS:
+            page = Path(folder) / f"{name}.html"
+            command = [sys.executable, "-m", "graphgate", "explore", "--dataset", "cora"]
+            options = ["--method", method, "--out", str(page)]
+            subprocess.run([*command, *options], check=True, env=environment)
             tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
             tab.goto(page.as_uri())
             tab.wait_for_function("typeof map !== 'undefined' && map && map.frames > 0")
