@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
 
 from graphgate import Embedding, InputError, cluster
 from graphgate.tasks.clustering import agreement, cluster_vectors, matched_accuracy
@@ -82,6 +83,17 @@ def test_a_mixture_does_not_depend_on_the_scale_of_columns():
     for scale in (1e-6, 1e6):
         scaled = z * [scale, 1.0, 1.0, 1.0]
         assert np.array_equal(cluster_vectors(scaled, 4, method="gaussian-mixture"), found)
+
+
+def test_a_mixture_with_full_covariances_is_not_led_astray_by_columns_of_little_noise():
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], [120, 80])
+    z = np.concatenate([rng.normal(6 * truth)[:, None], 0.1 * rng.normal(size=(200, 30))], axis=1)
+    for shift, scale in ((0.0, 1.0), (50.0, 1.0), (0.0, 1e-6)):
+        found = cluster_vectors(
+            scale * (z + shift), 2, method="gaussian-mixture", covariance_type="full"
+        )
+        assert adjusted_rand_score(truth, found) > 0.9
 
 
 @pytest.mark.parametrize(

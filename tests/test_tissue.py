@@ -79,15 +79,17 @@ def test_a_symmetric_obsp_is_undirected_and_keeps_its_weights(tissue):
 
 
 def test_in_an_obsp_that_is_not_symmetric_a_cell_attends_over_its_row(tissue):
-    rows = kneighbors_graph(tissue.obsm["spatial"], 4)
+    rows = kneighbors_graph(tissue.obsm["spatial"], 8)
     tissue.obsp["near"] = rows
     graph = from_anndata(tissue, obsp="near")
     assert graph.directed
     assert (graph.attended != sp.csr_array(rows)).nnz == 0
-    gate = embed_anndata(tissue, obsp="near", **QUICK)
+    gate = embed_anndata(tissue, obsp="near", **QUICK["gate"])
     pattern = tissue.obsp["gate_attention"].astype(bool)
     assert (pattern != (rows + sp.eye(64)).astype(bool)).nnz == 0
     assert gate.fitted_on_.directed
+    embed_anndata(tissue, obsp="near", **QUICK["linear"])
+    assert (tissue.obsp["gate_edge_scores"].astype(bool) != rows.astype(bool)).nnz == 0
 
 
 def test_edges_of_obsp_between_samples_are_ignored_with_a_warning(tissue):
@@ -120,7 +122,7 @@ def test_samples_that_lie_between_each_other_give_a_warning(kind):
     both = two_samples(shift=(0.3, 0.4))
     both.obs["slice"] = both.obs["slice"].astype(kind)
     with pytest.warns(InputWarning, match=r"differ in obs\['slice'\] lie closer .* as batch_key"):
-        embed_anndata(both, **QUICK)
+        embed_anndata(both, **QUICK["linear"])
     from_anndata(both, batch_key="slice")
     both.obsp["near"] = kneighbors_graph(both.obsm["spatial"], 3)
     from_anndata(both, obsp="near")  # neighbors that were chosen elsewhere

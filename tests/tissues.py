@@ -7,7 +7,11 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-QUICK = {"dims": (16, 4), "epochs": 5, "random_state": 0, "progress": False}
+# Parameters of embed_anndata, by method.
+QUICK: dict[str, dict] = {
+    "linear": {"n_components": 4, "random_state": 0},
+    "gate": {"method": "gate", "dims": (16, 4), "epochs": 5, "random_state": 0, "progress": False},
+}
 
 
 def layered_tissue(

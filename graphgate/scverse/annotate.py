@@ -1,4 +1,4 @@
-"""GATE on an AnnData; results are written where tools for AnnData look for them."""
+"""An embedding of the cells of an AnnData, written where tools for AnnData look for it."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -6,21 +6,31 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention
+from graphgate.errors import InputError, check_choice
+from graphgate.estimators.embedded_graph import Attention, EdgeScores, EmbeddedGraph, ScoredGraph
 from graphgate.estimators.gate import GATE
+from graphgate.estimators.linear_gate import LinearGATE
+from graphgate.estimators.loading import Estimator
 from graphgate.io.provenance import versions
 from graphgate.scverse.expression import check_adata, keys_of
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
 from graphgate.tasks.clustering import cluster_vectors
 
-ATTENTION, RECORD, DENOISED = "gate_attention", "gate", "gate"
+EMBEDDERS: dict[str, type[Estimator]] = {"linear": LinearGATE, "gate": GATE}
+# On synthetic tissues, k-means is as good with 8 as with 128 components, but a Gaussian mixture
+# needs few. Every slice is a new graph, in which cells have no place that the model knows.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "linear": {"n_components": 30, "structure": False},
+    "gate": {"dims": (512, 30)},
+}
+EDGE_VALUES = {Attention: "gate_attention", EdgeScores: "gate_edge_scores"}  # keys of obsp
+RECORD, DENOISED = "gate", "gate"
 
 
 def embed_anndata(
     adata: Any,
     *,
-    dims: tuple[int, ...] = (512, 30),
+    method: str = "linear",
     obsp: str | None = None,
     radius: float | None = None,
     n_neighbors: int | None = None,
@@ -29,14 +39,14 @@ def embed_anndata(
     key_added: str = "X_gate",
     denoise: bool = False,
     **params: Any,
-) -> GATE:
+) -> Estimator:
     """Learn an embedding of the cells (or spots) of a tissue and write it into the AnnData.
 
     Parameters
     ----------
     adata : an AnnData in memory. X, or `layer`, should be normalized and log-transformed; sparse
         stays sparse.
-    dims : size of each layer of the encoder; the last is that of the embedding.
+    method : "linear" for `LinearGATE`, "gate" for `GATE`.
     obsp : a key of obsp whose values are edge weights; None finds neighbors by the coordinates in
         obsm["spatial"]. If it is not symmetric, the graph is directed: a cell attends over its row.
     radius : neighbors are all cells within this distance, in the unit of the coordinates.
@@ -45,30 +55,30 @@ def embed_anndata(
         neighbors, whatever their coordinates.
     layer : the layer with the features; None is X.
     key_added : the key of obsm for the embedding.
-    denoise : also write the decoder's reconstruction X̂ as a dense layer.
-    params : further parameters of `GATE`, such as epochs or random_state.
+    denoise : also write the reconstruction X̂ of the features as a dense layer.
+    params : parameters of the estimator, such as random_state. Defaults that differ are
+        n_components=30 and structure=False for "linear", and dims=(512, 30) for "gate".
 
-    Writes obsm[key_added] (cells × dims[-1]), obsp["gate_attention"] (sparse; row i is how much
-    cell i attends to each neighbor and to itself), uns["gate"] (parameters, losses, versions) and,
-    with `denoise`, layers["gate"]. After an error the AnnData is unchanged.
+    Writes obsm[key_added] (one vector per cell), uns["gate"] (method, parameters, versions, and the
+    report or the losses) and, with `denoise`, layers["gate"]. Also writes values of edges as a
+    sparse matrix: obsp["gate_edge_scores"], how likely each edge is by the structure decoder, if
+    there are enough edges to learn it; for "gate" obsp["gate_attention"], in row i how much cell i
+    attends to each neighbor and to itself. After an error the AnnData is unchanged.
 
-    Returns the fitted `GATE`, which `transform_anndata` applies to further samples.
+    Returns the fitted estimator, which `transform_anndata` applies to further samples.
     """
     options = TissueOptions(obsp, radius, n_neighbors, batch_key, layer)
-    if unknown := sorted(params.keys() - GATE().get_params().keys()):
-        raise InputError(f"GATE has no parameter {unknown[0]!r}")
-    gate = GATE(dims, **params)
+    gate = _estimator(method, params)
     graph = tissue_graph(adata, options)
     gate.fit(graph)
     gate.notes_ = {"tissue": asdict(options)}
-    denoised = gate.reconstruct(graph) if denoise else None
-    _write(adata, gate, options, gate.embedding_, gate.attention_, key_added, denoised)
-    adata.uns[RECORD]["loss"] = np.array(gate.history_["loss"])
+    _write(adata, gate, options, gate.embedding_, gate.encode(graph), key_added, denoise=denoise)
+    adata.uns[RECORD] |= _training_record(gate)
     return gate
 
 
 def transform_anndata(
-    gate: GATE,
+    gate: Estimator,
     adata: Any,
     *,
     batch_key: str | None = None,
@@ -80,8 +90,8 @@ def transform_anndata(
 
     Neighbors and features are taken as in training. Genes are matched by name; genes that the
     model does not know are ignored. `batch_key` replaces the column that training used. Writes
-    what `embed_anndata` writes, except for the losses, into `adata`, or into a copy that is
-    returned.
+    what `embed_anndata` writes, except for the report or the losses, into `adata`, or into a copy
+    that is returned.
     """
     options = _tissue_options(gate)
     if batch_key is not None:
@@ -96,8 +106,7 @@ def transform_anndata(
     graph = tissue_graph(adata, options, genes)
     adata = adata.copy() if copy else adata
     encoded = gate.encode(graph)
-    denoised = encoded.reconstruction() if denoise else None
-    _write(adata, gate, options, encoded.embedding, encoded.attention, key_added, denoised)
+    _write(adata, gate, options, encoded.embedding, encoded, key_added, denoise=denoise)
     return adata if copy else None
 
 
@@ -135,7 +144,21 @@ def cluster_anndata(
     return adata if copy else None
 
 
-def _tissue_options(gate: GATE) -> TissueOptions:
+def _estimator(method: str, params: dict[str, Any]) -> Estimator:
+    check_choice("method", method, tuple(EMBEDDERS))
+    known = {name: kind().get_params().keys() for name, kind in EMBEDDERS.items()}
+    if unknown := sorted(params.keys() - known[method]):
+        name = unknown[0]
+        for other in EMBEDDERS:
+            if name in known[other]:
+                raise InputError(
+                    f"{name} is a parameter of method={other!r}; omit it, or use that method"
+                )
+        raise InputError(f"{EMBEDDERS[method].__name__} has no parameter {name!r}")
+    return EMBEDDERS[method](**DEFAULTS[method] | params)
+
+
+def _tissue_options(gate: Estimator) -> TissueOptions:
     """How the tissue was read that the model was trained on."""
     options = getattr(gate, "notes_", {}).get("tissue")
     if options is None:
@@ -148,28 +171,46 @@ def _tissue_options(gate: GATE) -> TissueOptions:
 
 def _write(
     adata: Any,
-    gate: GATE,
+    gate: Estimator,
     options: TissueOptions,
     embedding: np.ndarray,
-    attention: Attention,
+    encoded: EmbeddedGraph | ScoredGraph,
     key_added: str,
-    denoised: np.ndarray | None,
+    *,
+    denoise: bool,
 ) -> None:
-    """Write everything that is already computed, so that an error leaves nothing half-written."""
-    if denoised is not None:
+    """Compute everything, then write it, so that an error leaves nothing half-written."""
+    edge_values = encoded.edge_values
+    if denoise:
         genes = adata.var_names.get_indexer(list(gate.feature_names_in_))
-        adata.layers[DENOISED] = denoised[:, np.argsort(genes)]
+        adata.layers[DENOISED] = encoded.reconstruction()[:, np.argsort(genes)]
     adata.obsm[key_added] = embedding
-    adata.obsp[ATTENTION] = sp.csr_matrix(attention.average)  # tools expect matrices, not arrays
+    for key in EDGE_VALUES.values():  # not to be taken for those of this model
+        adata.obsp.pop(key, None)
+    if edge_values is not None:
+        # Tools expect matrices, not arrays.
+        adata.obsp[EDGE_VALUES[type(edge_values)]] = sp.csr_matrix(edge_values.average)
     params = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in gate.get_params().items()
         if isinstance(value, (bool, int, float, str, tuple))
     }
     adata.uns[RECORD] = {
+        "method": next(name for name, kind in EMBEDDERS.items() if isinstance(gate, kind)),
         "params": params | {"random_state": gate.seed_},
-        # An AnnData file cannot hold None.
-        "tissue": {name: value for name, value in asdict(options).items() if value is not None},
+        "tissue": _without_none(asdict(options)),
         "key_added": key_added,
         "versions": versions(),
     }
+
+
+def _training_record(gate: Estimator) -> dict[str, Any]:
+    """What is known of training, for uns."""
+    if isinstance(gate, GATE):
+        return {"loss": np.array(gate.history_["loss"])}
+    return {"report": _without_none(asdict(gate.report_))}
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    """An AnnData file cannot hold None."""
+    return {name: value for name, value in values.items() if value is not None}

@@ -93,9 +93,12 @@ def cluster_vectors(
         )
     z = vectors.astype(np.float64, copy=False)
     if method == "gaussian-mixture":
-        # One scale for all columns, so that the floor under variances means the same for each.
-        scale = z.std(axis=0)
-        z = (z - z.mean(axis=0)) / np.where(scale > 0, scale, 1)
+        # The floor under variances should mean the same for each column. A full covariance adapts
+        # to columns of any scale; keeping their ratios lets k-means, which the mixture starts from,
+        # ignore columns that vary little.
+        z = z - z.mean(axis=0)
+        scale = z.std(axis=0) if covariance_type == "diag" else z.std()
+        z = z / np.where(scale > 0, scale, 1)
         model = GaussianMixture(
             n_clusters,
             covariance_type=covariance_type,
