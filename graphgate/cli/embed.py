@@ -69,16 +69,25 @@ def embed(
     ] = None,
     dims: Dims = "512,512",
     preset: Annotated[
-        str, typer.Option(help="Formulation: authors (reference implementation) or paper.")
-    ] = "authors",
+        str | None,
+        typer.Option(
+            help="Published formulation: authors (reference implementation) or paper; default: "
+            "our own, which takes seconds."
+        ),
+    ] = None,
     structure_weight: Annotated[
         float, typer.Option(help="λ, weight of the structure loss relative to the feature loss.")
     ] = 1.0,
     activation: Activation = "identity",
-    epochs: Epochs = 200,
-    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-4,
+    epochs: Epochs = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Learning rate of Adam; default: that of the preset.")
+    ] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Stop after this many epochs without improvement.")
+        int | None,
+        typer.Option(
+            help="Stop after this many epochs without improvement; default: that of the preset."
+        ),
     ] = None,
     seed: Seed = 0,
     checkpoint: Annotated[

@@ -38,7 +38,7 @@ def estimate(
     ] = 1.0,
     dims: Dims = "512,512",
     activation: Activation = "identity",
-    epochs: Epochs = 200,
+    epochs: Epochs = None,
     dtype: Dtype = "float32",
     json: Json = None,
 ) -> None:
@@ -77,7 +77,10 @@ def estimate(
         ["graph", format_bytes(found.graph_bytes)],
         ["training, in addition", format_bytes(found.training_bytes)],
         ["one epoch", "—" if time is None else format_seconds(time.epoch)],
-        [f"{epochs:,} epochs", "—" if time is None else format_seconds(time.total(epochs))],
+        [
+            f"{found.epochs:,} epochs",
+            "—" if found.seconds is None else format_seconds(found.seconds),
+        ],
         ["available memory", "unknown" if available is None else format_bytes(available)],
     ]
     print_table(["", "estimate"], rows)
@@ -93,7 +96,7 @@ def estimate(
             "fitting_dims": found.fitting_dims,
             "setup_seconds": None if time is None else time.setup,
             "epoch_seconds": None if time is None else time.epoch,
-            "epochs": epochs,
+            "epochs": found.epochs,
             "seconds": found.seconds,
         },
     )

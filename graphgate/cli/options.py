@@ -46,7 +46,10 @@ Model = Annotated[
 Dims = Annotated[str, typer.Option(help="Sizes of the layers, separated by commas.")]
 Activation = Annotated[str, typer.Option(help="Activation function of every layer.")]
 Dtype = Annotated[str, typer.Option(help="Floating-point precision: float32 or float64.")]
-Epochs = Annotated[int, typer.Option(help="Number of training epochs.")]
+Epochs = Annotated[
+    int | None,
+    typer.Option(help="Number of training epochs, at most; default: that of the preset."),
+]
 Seed = Annotated[int, typer.Option(help="Random seed, an integer ≥ 0.")]
 Jobs = Annotated[
     int | None,

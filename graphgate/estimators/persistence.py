@@ -21,6 +21,7 @@ _HEADER: Schema = {
     "feature_names": (list, type(None)),
     "encoder": (dict, type(None)),
     "fitted_on": dict,
+    "weight_unit": (float, int),
     "notes": dict,
     "versions": dict,
 }
@@ -36,15 +37,15 @@ _NUMBER = (float, int)
 # Every parameter of GATE that decides the result.
 PARAMS: Schema = {
     **_ARCHITECTURE,
-    "preset": str,
+    "preset": (str, type(None)),
     "feature_loss": (str, type(None)),
     "feature_weight": _NUMBER,
     "structure_weight": _NUMBER,
-    "epochs": int,
-    "learning_rate": _NUMBER,
+    "epochs": (int, type(None)),
+    "learning_rate": (*_NUMBER, type(None)),
     "clip_norm": (*_NUMBER, str, type(None)),
-    "patience": (int, type(None)),
-    "tolerance": _NUMBER,
+    "patience": (int, str, type(None)),
+    "tolerance": (*_NUMBER, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,
@@ -59,6 +60,7 @@ class SavedModel:
     feature_names : (F,) of the graph it was fitted on, if that had them.
     fitted_on : the kind of that graph.
     encoder : of that graph's attributes, if it had any.
+    weight_unit : what edge weights are divided by.
     notes : anything else to save with it, as plain JSON.
     """
 
@@ -67,6 +69,7 @@ class SavedModel:
     feature_names: np.ndarray | None
     fitted_on: GraphKind
     encoder: AttributeEncoder | None
+    weight_unit: float
     notes: dict[str, Any]
 
 
@@ -78,6 +81,7 @@ def save_model(path: Path | str, saved: SavedModel) -> None:
         "feature_names": None if names is None else list(map(str, names)),
         "encoder": None if saved.encoder is None else saved.encoder.to_dict(),
         "fitted_on": asdict(saved.fitted_on),
+        "weight_unit": saved.weight_unit,
         "notes": saved.notes,
         "versions": versions(),
     }
@@ -106,6 +110,9 @@ def load_model(path: Path | str) -> SavedModel:
     kind = GraphKind(**header["fitted_on"])
     if kind.content not in get_args(Content) or (encoder is None) != (kind.content == "features"):
         raise InputError(f"{what}: its encoder does not fit the content {kind.content!r}")
+    unit = header["weight_unit"]
+    if not 0 < unit < float("inf"):
+        raise InputError(f"{what}: its unit of edge weights is {unit!r}, not a positive number")
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
     dtype = DTYPES[params["dtype"]]
@@ -113,4 +120,4 @@ def load_model(path: Path | str) -> SavedModel:
     model = GATEModel(architecture, dtype=dtype)
     model.load_state_dict(tensors)
     names = None if names is None else np.array(names, dtype=object)
-    return SavedModel(model, params, names, kind, encoder, header["notes"])
+    return SavedModel(model, params, names, kind, encoder, unit, header["notes"])

@@ -151,7 +151,9 @@ def _judge(history: History, schedule: Schedule) -> None:
             f"no epoch lowered the loss of {history['loss'][0]:,.6g}, so the initial weights are "
             f"kept; {_remedy(schedule)}"
         )
-    elif history.stopped == "epochs" and history.far_from_converged:
+    elif history.stopped == "epochs" and (
+        history.halved_late if schedule.keep_best else history.far_from_converged
+    ):
         message = (
             f"the loss was still falling after {epochs} epochs; "
             "more epochs, or a higher learning_rate, may give a better embedding"
