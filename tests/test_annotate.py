@@ -53,7 +53,7 @@ def test_a_second_sample_with_the_model_of_the_first():
     assert adjusted_rand_score(second.obs["layer"], found) > 0.5
 
 
-FASTER = {"learning_rate": 1e-3, "structure_weight": 0.0}
+FASTER = {"preset": "authors", "learning_rate": 1e-3, "structure_weight": 0.0}
 
 
 # --- what is written -----------------------------------------------------------------------------
