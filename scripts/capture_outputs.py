@@ -23,7 +23,8 @@ COMMANDS = {
     "export": ["graphgate data export cora papers"],
     "estimate": [f"graphgate estimate {GRAPH} --dims 64,32 --epochs 60"],
     "run": [
-        f"graphgate embed {GRAPH} --preset authors --dims 64,32 --epochs 60 --learning-rate 0.003 --run run1",
+        f"graphgate embed {GRAPH} --preset authors --dims 64,32 --epochs 60 --learning-rate 0.003 "
+        "--run run1",
         "ls run1",
         "graphgate embed --repeat run1",
     ],
