@@ -49,12 +49,16 @@ def training_bytes(plan: TrainingPlan) -> int:
 
 
 def _svd_start(plan: TrainingPlan) -> int:
-    """X scaled, the averages over neighbors, blocks of columns, and F×k matrices."""
+    """X scaled, the averages over neighbors, blocks of columns, and F×k matrices.
+
+    Some of the latter are in double precision, in which QR decompositions are computed.
+    """
     counts, width = plan.counts, plan.dtype.itemsize
     x = counts.entries * (width + _INDEX * counts.sparse)
     averages = counts.attended * (2 * (8 + _INDEX) + width) + 20 * counts.nodes
-    f, vectors = counts.features, candidates(plan.architecture.dims, counts.features)
-    return x + averages + width * (3 * counts.nodes * BLOCK + 4 * f * vectors) + 24 * vectors**2
+    f, k = counts.features, candidates(plan.architecture.dims, counts.features)
+    blocks = 3 * counts.nodes * min(BLOCK, k) * width
+    return x + averages + blocks + f * k * (4 * width + 56) + 24 * k**2
 
 
 def _features(plan: TrainingPlan) -> int:
