@@ -131,6 +131,7 @@ def main() -> None:
                     runs[str(seed)] = measure(graph, SETTINGS[setting], seed)
                     print(name, setting, seed, runs[str(seed)], flush=True)
                     write_json(given.json, result)
+    write_json(given.json, result)
     print(table(result["graphs"]))
 
 
