@@ -48,7 +48,7 @@ def compare(nodes: int, case: str, epochs: int) -> dict[str, Any]:
     if case == "dense":
         x = np.random.default_rng(0).random((nodes, 200), dtype=np.float32)
         graph = Graph(x, graph.adjacency)
-    gate = GATE(**CASES[case], epochs=epochs, random_state=0, progress=False)
+    gate = GATE(**CASES[case], preset="authors", epochs=epochs, random_state=0, progress=False)
     before = resident()
     with measured() as cost, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few epochs have not converged

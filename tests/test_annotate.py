@@ -79,6 +79,9 @@ def test_a_second_sample_with_the_model_of_the_first(method):
     assert adjusted_rand_score(second.obs["layer"], found) > 0.5
 
 
+FASTER = {"preset": "authors", "learning_rate": 1e-3, "structure_weight": 0.0}
+
+
 # --- what is written -----------------------------------------------------------------------------
 
 

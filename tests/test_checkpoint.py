@@ -43,6 +43,22 @@ def test_a_resumed_run_is_bit_identical_to_an_unbroken_one(path, cut, logged):
     assert logged.messages == [f"resuming the checkpoint {path} after epoch {cut} of 20"]
 
 
+@pytest.mark.parametrize("cut", [2, 4, 6])
+def test_the_best_weights_outlive_an_interruption(path, cut):
+    """Steps of 3 pass the minimum after the second epoch, whose weights are the best."""
+
+    def trained(epochs, checkpoint=None, start=(4.0, 4.5)):
+        parameters, objective = square_norm(start, slope=1.0)
+        schedule = Schedule(epochs, 3.0, keep_best=True)
+        history = train(parameters, objective, schedule, checkpoint=checkpoint)
+        return parameters["p"].tolist(), history
+
+    expected = trained(6)
+    assert sum(value**2 for value in expected[0]) == min(expected[1]["loss"])
+    trained(cut, Checkpoint(path, 3, "r"))
+    assert trained(6, Checkpoint(path, 3, "r"), start=(9.0, 9.0)) == expected
+
+
 def test_a_finished_run_is_not_trained_again(path, logged):
     expected = run(path, 10)
     parameters, _ = square_norm()

@@ -24,6 +24,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputWarning, load_dataset
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators.hyperparameters import PRESETS
+from graphgate.nn.autoencoder import GATEModel
+from graphgate.training.loop import train
+from graphgate.training.objective import training_objective
 
 # Most fits here stop long before the loss has settled.
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")
@@ -44,7 +47,7 @@ def test_scikit_learns_contract(estimator, check):
 
 def test_embedding_attention_history_and_their_shapes():
     graph = random_graph(1, n=12)
-    gate = small().fit(graph)
+    gate = small(patience=math.inf).fit(graph)
     assert gate.embedding_.shape == (12, 4)
     assert gate.embedding_.dtype == np.float32
     assert len(gate.attention_.encoder) == len(gate.attention_.decoder) == 2
@@ -126,7 +129,7 @@ def test_features_with_an_adjacency_are_a_graph():
 
 def test_isolated_nodes_and_empty_rows_give_finite_embeddings():
     graph = Graph(sp.csr_array((5, 3)))
-    for preset in PRESETS:
+    for preset in (None, *PRESETS):
         gate = small(preset=preset).fit(graph)
         assert (gate.embedding_ == 0).all()
         assert np.isfinite(gate.history_["loss"]).all()
@@ -172,6 +175,110 @@ def test_presets_match_the_documentation():
     assert start.history_["feature"][0] == pytest.approx(np.linalg.norm(x - rebuilt), rel=1e-4)
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_have_the_published_settings(preset):
+    """A random start, 200 epochs at 1e-4, all of them, and λ = 1."""
+    graph = random_graph(10, weighted=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)
+        bare = GATE((6, 4), preset=preset, random_state=0).fit(graph)
+        given = {"epochs": 200, "learning_rate": 1e-4, "patience": math.inf, "tolerance": 1e-4}
+        explicit = GATE((6, 4), preset=preset, random_state=0, structure_weight=1.0, **given).fit(
+            graph
+        )
+    assert len(bare.history_) == 200
+    assert bare.weight_unit_ == 1
+    assert bare.embedding_.tobytes() == explicit.embedding_.tobytes()
+    architecture, loss, schedule = bare.checked_settings(6)
+    model = GATEModel(architecture, np.random.default_rng(0))
+    parameters = dict(model.named_parameters())
+    history = train(parameters, training_objective(model, graph, loss), schedule)
+    assert history == bare.history_
+    for name, parameter in bare.model_.named_parameters():
+        assert torch.equal(parameters[name], parameter)
+
+
+# --- our own form --------------------------------------------------------------------------------
+
+
+def own(dims=(6, 4), **settings) -> GATE:
+    return GATE(dims, **{"random_state": 0, "progress": False} | settings)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_weights_count_in_proportion(directed):
+    graph = random_graph(3, n=30, weighted=True, directed=directed)
+    larger = Graph(graph.x, 100 * graph.adjacency, directed=directed)
+    gate, hundred = (own(dtype="float64").fit(each) for each in (graph, larger))
+    np.testing.assert_allclose(hundred.embedding_, gate.embedding_, rtol=1e-6, atol=1e-9)
+    assert hundred.weight_unit_ == pytest.approx(100 * gate.weight_unit_)
+    np.testing.assert_allclose(
+        hundred.attention_.average.toarray(), gate.attention_.average.toarray(), rtol=1e-6
+    )
+    # The unit is that of training: a few nodes, or others, have the same vectors.
+    some = graph.ids[5:9]
+    found = gate.transform(graph, nodes=some)
+    np.testing.assert_allclose(found, gate.embedding_[5:9], rtol=1e-6, atol=1e-9)
+    assert not np.allclose(gate.transform(larger), gate.embedding_)
+    # With a preset they are used as they are.
+    authors = [small(preset="authors").fit(each).embedding_ for each in (graph, larger)]
+    assert not np.allclose(*authors, rtol=1e-3)
+
+
+def test_weights_that_are_all_equal_are_no_weights():
+    graph = random_graph(3, n=30)
+    weighted = Graph(graph.x, 7 * graph.adjacency)
+    np.testing.assert_array_equal(own().fit(weighted).embedding_, own().fit(graph).embedding_)
+
+
+def test_our_form_stops_by_the_loss_and_keeps_the_best_weights():
+    graph = random_graph(4, n=40, f=12)
+    gate = own(epochs=500, patience=5, tolerance=0.01).fit(graph)
+    losses = gate.history_["loss"]
+    assert gate.history_.stopped == "patience"
+    assert min(losses[-5:]) > 0.99 * min(losses[:-5])
+    assert all(
+        min(losses[at - 5 : at]) <= 0.99 * min(losses[: at - 5]) for at in range(6, len(losses))
+    )
+    assert len(own(patience=math.inf, epochs=70).fit(graph).history_) == 70
+    at_best = own(epochs=1 + int(np.argmin(losses)), patience=math.inf).fit(graph)
+    assert at_best.embedding_.tobytes() == gate.embedding_.tobytes()
+
+
+def test_the_learning_rate_fits_the_sizes():
+    rates = [own(dims).checked_settings(1433)[2].learning_rate for dims in ((512, 512), (64, 32))]
+    assert rates[0] == pytest.approx(1.5e-3, rel=0.02)
+    assert rates[1] == pytest.approx(rates[0] * math.sqrt(8))
+    assert own((2,)).checked_settings(3)[2].learning_rate == 0.01
+    assert own(learning_rate=0.5).checked_settings(3)[2].learning_rate == 0.5
+
+
+@pytest.mark.parametrize("activation", ["identity", "tanh"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"dims": (40, 50)}, {"dims": (2,)}, {"tied_weights": False}, {"shared_attention": False}],
+)
+def test_our_form_has_any_size_and_shape(settings, activation):
+    graph = random_graph(5, n=20, f=6)
+    gate = own(**{"activation": activation} | settings).fit(graph)
+    assert np.isfinite(gate.embedding_).all()
+    assert gate.embedding_.shape == (20, gate.dims[-1])
+    assert min(gate.history_["loss"]) < gate.history_["loss"][0]
+    np.testing.assert_array_equal(gate.transform(graph), gate.embedding_)
+
+
+def test_a_graph_without_edges_is_close_to_its_principal_components():
+    """Alone, the features leave nothing to learn: what is kept spans the singular vectors."""
+    x = random_graph(6, n=40, f=12).x.toarray()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)
+        gate = own((4,), structure_weight=0.0).fit(Graph(x))
+    rebuilt, vectors = gate.reconstruct(Graph(x)), np.linalg.svd(x)[2][:4]
+    np.testing.assert_allclose(
+        np.linalg.norm(x - rebuilt), np.linalg.norm(x - x @ vectors.T @ vectors), rtol=1e-4
+    )
+
+
 @pytest.mark.parametrize("part", ["feature", "structure"])
 def test_a_loss_can_be_switched_off(part):
     gate = small(**{f"{part}_weight": 0.0}).fit(random_graph(11))
@@ -192,7 +299,9 @@ def test_attention_can_be_switched_off(attention):
 def test_gate_warns_when_more_epochs_would_help():
     graph = random_graph(13, n=20)
     with pytest.warns(TrainingWarning, match="still falling after 15 epochs"):
-        small(learning_rate=0.05).fit(graph)
+        small(preset="authors", learning_rate=0.05).fit(graph)
+    with pytest.warns(TrainingWarning, match="still falling after 2 epochs"):
+        own(epochs=2, structure_weight=100.0, learning_rate=1.0).fit(graph)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         small(epochs=3000, learning_rate=0.05, patience=200, tolerance=1e-3).fit(graph)
@@ -573,9 +682,10 @@ def test_a_resumed_fit_is_bit_identical(tmp_path, caplog):
     caplog.set_level("INFO", "graphgate")
     graph = random_graph(16)
     path = tmp_path / "run.safetensors"
-    whole = small(epochs=30).fit(graph)
-    small(epochs=12, checkpoint=path, checkpoint_every=5).fit(graph)
-    resumed = small(epochs=30, checkpoint=path).fit(graph)
+    settings = {"patience": math.inf}
+    whole = small(epochs=30, **settings).fit(graph)
+    small(epochs=12, checkpoint=path, checkpoint_every=5, **settings).fit(graph)
+    resumed = small(epochs=30, checkpoint=path, **settings).fit(graph)
     assert f"resuming the checkpoint {path} after epoch 12 of 30" in caplog.text
     assert resumed.embedding_.tobytes() == whole.embedding_.tobytes()
     assert resumed.history_ == whole.history_

@@ -33,7 +33,7 @@ def test_seed_7_starts_from_the_golden_weights(planetoid):
     expected = GOLDEN["cora"]
     graph = read_planetoid(planetoid, "cora").graph
     # A step too small to change anything in float32 leaves the starting weights.
-    gate = GATE(epochs=1, learning_rate=1e-30, random_state=7).fit(graph)
+    gate = GATE(preset="authors", epochs=1, learning_rate=1e-30, random_state=7).fit(graph)
     np.testing.assert_allclose(gate.embedding_[0, :4], expected["h0_row0"], rtol=1e-4, atol=1e-6)
     assert np.linalg.norm(gate.embedding_) == pytest.approx(expected["h0_norm"], rel=1e-5)
     for i, j, alpha in expected["att0_layer0_node0"]:

@@ -6,8 +6,9 @@ import pytest
 from graphgate import GATE, DivergenceError, Graph, TrainingWarning, load_dataset
 from graphgate.training.history import History
 
-# Losses of GATE with random_state=0: that of the first epoch, then those at 20 %, 30 %, … 100 % of
-# the epochs. "Paper" is its λ and its number of epochs; accuracies are the published ones.
+# Losses of GATE(preset="authors", random_state=0): that of the first epoch, then those at 20 %,
+# 30 %, … 100 % of the epochs. "Paper" is its λ and its number of epochs; accuracies are the
+# published ones.
 CONVERGED = {
     "Cora, defaults": [2694, 359.7, 321.8, 299, 284.2, 273.7, 265.8, 259.9, 255.7, 252.4],
     "Cora, paper": [1463, 414.2, 347.3, 319.3, 304.8, 293.5, 283.8, 275.9, 269.6, 264.3],
@@ -57,7 +58,9 @@ def test_runs_with_too_few_or_too_small_steps_are_far_from_converged(losses):
     assert History({"loss": losses}).far_from_converged
 
 
-@pytest.mark.parametrize("settings", [{"epochs": 1}, {"epochs": 3}, {"dims": (64, 32)}])
+@pytest.mark.parametrize(
+    "settings", [{"epochs": 1}, {"epochs": 3}, {"preset": "authors", "dims": (64, 32)}]
+)
 def test_gate_warns_when_it_is_far_from_converged(settings):
     with pytest.warns(TrainingWarning, match="still falling after"):
         GATE(**settings, random_state=0).fit(load_dataset("cora").graph)
@@ -71,6 +74,13 @@ def test_shapes_of_loss_curves():
     assert not History({"loss": [1.0] * 10}).far_from_converged
     assert History({"loss": [3.0]}).far_from_converged
     assert History().far_from_converged
+
+
+def test_losses_that_halve_late():
+    assert History({"loss": [100.0, 10.0, 4.0, 4.0]}).halved_late
+    assert not History({"loss": [100.0, 10.0, 6.0, 6.0]}).halved_late
+    assert not History({"loss": [100.0 - i for i in range(50)]}).halved_late
+    assert History({"loss": [3.0]}).halved_late
 
 
 def test_rising_and_constant_losses():
@@ -92,12 +102,16 @@ def graph_with_features_up_to(largest: float) -> Graph:
 def test_large_features_are_learned_from(largest, tied):
     """Their squared gradients overflow float32, which must not stop the weights from moving."""
     graph = graph_with_features_up_to(largest)
-    gate = GATE((16, 8), learning_rate=1e-3, tied_weights=tied, random_state=0).fit(graph)
+    gate = GATE(
+        (16, 8), preset="authors", learning_rate=1e-3, tied_weights=tied, random_state=0
+    ).fit(graph)
     assert gate.history_["loss"][-1] < 0.8 * gate.history_["loss"][0]
 
 
 @pytest.mark.parametrize("largest", [1e19, 1e22, 1e30])
-@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"activation": "tanh"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"preset": "authors"}, {"preset": "paper"}, {"activation": "tanh"}]
+)
 def test_features_whose_loss_overflows_are_an_error(largest, settings):
     with pytest.raises(DivergenceError, match="scale the features"):
         GATE((16, 8), random_state=0, **settings).fit(graph_with_features_up_to(largest))
@@ -106,7 +120,18 @@ def test_features_whose_loss_overflows_are_an_error(largest, settings):
 def test_a_diverged_gate_is_an_error():
     """The loss goes from 140 to 1e13 without reaching infinity."""
     with pytest.raises(DivergenceError, match="the loss rose from"):
-        GATE((16, 8), learning_rate=1000.0, random_state=0).fit(graph_with_features_up_to(1.0))
+        GATE((16, 8), preset="authors", learning_rate=1000.0, random_state=0).fit(
+            graph_with_features_up_to(1.0)
+        )
+
+
+def test_a_rate_that_is_far_too_high_leaves_the_initial_weights():
+    graph = graph_with_features_up_to(1.0)
+    with pytest.warns(TrainingWarning, match="the initial weights are kept"):
+        found = GATE((16, 8), learning_rate=1000.0, random_state=0).fit(graph)
+    with pytest.warns(TrainingWarning, match="still falling"):
+        start = GATE((16, 8), epochs=1, random_state=0).fit(graph)
+    assert found.embedding_.tobytes() == start.embedding_.tobytes()
 
 
 def test_a_gate_that_learned_nothing_warns():

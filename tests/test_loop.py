@@ -134,6 +134,23 @@ def test_a_completed_run_whose_loss_rose_is_an_error():
         train(*losses_of(9124.0, 1e3, 1.7e18), Schedule(3, 1000.0))
 
 
+def test_the_best_weights_are_kept():
+    """With a constant slope of 1 the parameters fall by the rate in every epoch."""
+    parameters, objective = square_norm((2.0, 1.5), slope=1.0)
+    history = train(parameters, objective, Schedule(20, 1.0, keep_best=True))
+    assert history.diverged
+    assert history["loss"][:3] == pytest.approx([6.25, 1.25, 0.25])
+    assert parameters["p"].tolist() == pytest.approx([0, -0.5], abs=1e-6)
+
+
+def test_initial_weights_that_stay_the_best_warn():
+    parameters, objective = square_norm(slope=-1.0)
+    parameters["p"].data[:] = 1.0
+    with pytest.warns(TrainingWarning, match=r"no epoch lowered the loss of 2, .* lower learning"):
+        train(parameters, objective, Schedule(5, 1.0, keep_best=True))
+    assert parameters["p"].tolist() == [1, 1]
+
+
 def test_a_loss_that_rose_across_two_runs_is_an_error(tmp_path):
     """Either part lowers the loss; the whole run does not."""
     checkpoint = Checkpoint(tmp_path / "run.safetensors", every=2, run="r")

@@ -1,5 +1,6 @@
 """Memory of a planned run, counted, and memory of the machine, read from the system."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from graphgate.datasets.synthetic import community_graph
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.collapsed_step import CollapsedStep, buffer_shapes
 from graphgate.nn.losses import Loss
+from graphgate.nn.svd_start import start_from_features
 from graphgate.training import memory
 from graphgate.training.memory import available_bytes, graph_bytes, training_bytes
 from graphgate.training.objective import training_objective
@@ -48,6 +50,21 @@ def test_all_buffers_of_a_step_are_counted(dims, feature_weight):
     held = allocated(step) + 4 * weights  # weights, gradients, and two moments of Adam
     rest = training_bytes(plan) - 24 * 2**20 - held
     assert 0 < rest < 0.3 * held  # attention, the pattern, and Xᵀ
+
+
+@pytest.mark.parametrize(("nodes", "features"), [(20_000, 50), (500, 4000)])
+def test_the_arrays_of_a_start_from_singular_vectors_are_counted(nodes, features):
+    graph = community_graph(nodes, 3 * nodes, features, n_entries=10 * nodes)
+    architecture = Architecture(features, (16, 8))
+    model = GATEModel(architecture, np.random.default_rng(0))
+    start_from_features(model, graph, np.random.default_rng(0))  # imports what it needs
+    tracemalloc.start()
+    start_from_features(model, graph, np.random.default_rng(0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    plan = TrainingPlan(GraphCounts.of(graph), architecture, svd_start=True)
+    counted = training_bytes(plan) - 24 * 2**20 - plan.n_parameters * 4
+    assert 0.6 * peak < counted < 2 * peak + plan.n_parameters * 32
 
 
 def bytes_of(dims=(64, 32), *, dtype=torch.float32, feature_loss=True, **counts) -> int:

@@ -253,7 +253,8 @@ def rewrite(path, tensors=None, drop=(), **fields):
 def good(path):
     """The file of a good model."""
     save_gate(
-        path, SavedGATE(a_model(), PARAMETERS, FittedState(4, tuple("abcd"), FEATURES, None, {}))
+        path,
+        SavedGATE(a_model(), PARAMETERS, 1.0, FittedState(4, tuple("abcd"), FEATURES, None, {})),
     )
     return path
 
@@ -281,7 +282,8 @@ def test_a_model_is_no_checkpoint(path):
 @pytest.mark.parametrize(
     "field",
     [
-        *("params", "n_features", "feature_names", "encoder", "fitted_on", "notes", "versions"),
+        *("params", "n_features", "feature_names", "encoder", "fitted_on", "weight_unit"),
+        *("notes", "versions"),
     ],
 )
 def test_a_header_without_a_field(good, field):
@@ -297,6 +299,7 @@ def test_a_header_without_a_field(good, field):
         ("feature_names", "abcd"),
         ("encoder", []),
         ("fitted_on", None),
+        ("weight_unit", "1"),
         ("versions", []),
     ],
 )
@@ -351,9 +354,28 @@ def test_another_number_of_features(good, f):
 def test_a_layer_of_size_true(path):
     model = a_model(dims=(1,))
     save_gate(
-        path, SavedGATE(model, PARAMETERS | {"dims": 1}, FittedState(4, None, FEATURES, None, {}))
+        path,
+        SavedGATE(model, PARAMETERS | {"dims": 1}, 1.0, FittedState(4, None, FEATURES, None, {})),
     )
     refusal(rewrite(path, params=header_of(path)["params"] | {"dims": [True]}))
+
+
+@pytest.mark.parametrize("unit", [0.0, -1.0])
+def test_an_impossible_unit_of_weights(good, unit):
+    assert "its unit of edge weights" in refusal(rewrite(good, weight_unit=unit))
+
+
+def test_our_own_form_is_kept_with_its_unit_of_weights(path):
+    graph = random_graph(2, weighted=True)
+    gate = GATE((3, 2), random_state=0, progress=False).fit(graph)
+    gate.save(path)
+    loaded = GATE.load(path)
+    unset = ("preset", "epochs", "learning_rate", "patience", "tolerance")
+    assert {loaded.get_params()[name] for name in unset} == {None}
+    assert loaded.weight_unit_ == gate.weight_unit_ == graph.adjacency.data.mean(dtype=float)
+    assert same_bytes(loaded.transform(graph), gate.embedding_)
+    GATE((3, 2), patience=math.inf, epochs=2, random_state=0).fit(graph).save(path)
+    assert GATE.load(path).patience == math.inf
 
 
 def test_params_without_a_field(good):
@@ -460,7 +482,7 @@ def test_truncated_at_many_lengths(path):
 def test_altered_bytes_are_refused_or_harmless(tmp_path_factory, data):
     """Any byte may be another: then it is an InputError, or still a model (of other numbers)."""
     path = tmp_path_factory.mktemp("altered", numbered=True) / "model.safetensors"
-    save_gate(path, SavedGATE(a_model(), PARAMETERS, FittedState(4, None, FEATURES, None, {})))
+    save_gate(path, SavedGATE(a_model(), PARAMETERS, 1.0, FittedState(4, None, FEATURES, None, {})))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

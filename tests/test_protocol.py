@@ -459,7 +459,8 @@ def test_an_interrupted_training_is_not_a_run():
 
 def test_a_run_hides_advice_to_train_longer():
     def brief_gate(seed: int) -> GATE:
-        return GATE((4, 3), epochs=2, learning_rate=0.1, random_state=seed, progress=False)
+        settings = {"preset": "authors", "epochs": 2, "learning_rate": 0.1, "progress": False}
+        return GATE((4, 3), random_state=seed, **settings)
 
     graph = labelled_graph()
     with pytest.warns(TrainingWarning, match="still falling"):

@@ -73,15 +73,26 @@ ScoresOut = Annotated[
 ]
 Dims = Annotated[str | None, _gate_option("Sizes of the layers, separated by commas.")]
 Preset = Annotated[
-    str | None, _gate_option("Formulation: authors (reference implementation) or paper.")
+    str | None,
+    _gate_option(
+        "Published formulation: authors (reference implementation) or paper; default: our own, "
+        "which takes seconds."
+    ),
 ]
 StructureWeight = Annotated[
     float | None, _gate_option("λ, weight of the structure loss relative to the feature loss.")
 ]
 Activation = Annotated[str | None, _gate_option("Activation function of every layer.")]
-Epochs = Annotated[int | None, _gate_option("Number of training epochs.")]
-LearningRate = Annotated[float | None, _gate_option("Learning rate of Adam.")]
-Patience = Annotated[int | None, _gate_option("Stop after this many epochs without improvement.")]
+Epochs = Annotated[
+    int | None, _gate_option("Number of training epochs, at most; default: that of the preset.")
+]
+LearningRate = Annotated[
+    float | None, _gate_option("Learning rate of Adam; default: that of the preset.")
+]
+Patience = Annotated[
+    int | None,
+    _gate_option("Stop after this many epochs without improvement; default: that of the preset."),
+]
 CheckpointFile = Annotated[
     Path | None, _gate_option("Save the training state here and resume from it.")
 ]

@@ -56,7 +56,7 @@ class Estimate:
     fits : whether the run fits into the available memory.
     fitting_dims : `dims` as requested or, if they do not fit, halved until they do; None if even
         dims of 1 do not.
-    epochs : number of epochs.
+    epochs : number of epochs, the largest where training stops by the loss.
     time : `TrainingTime`; None if not even the graph to measure on fits into memory.
     """
 
@@ -70,7 +70,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float | None:
-        """Time of the whole run."""
+        """Time of the whole run, if it takes all epochs."""
         return None if self.time is None else self.time.total(self.epochs)
 
 
@@ -133,7 +133,7 @@ def estimate(
         available,
         room is None or training <= room,
         fitting_dims(plan, room),
-        arguments.integer("epochs", gate.epochs),
+        gate.checked_settings(counts.features)[2].epochs,
         measured_time(counts, gate, graph) if measurable else None,
     )
 
@@ -171,7 +171,11 @@ def plan_for(counts: GraphCounts, gate: GATE) -> TrainingPlan:
     """How `gate.fit` would train on a graph of this size."""
     architecture, loss, _ = gate.checked_settings(counts.features)
     return TrainingPlan(
-        counts, architecture, arguments.dtype(gate.dtype), bool(loss.feature_weight)
+        counts,
+        architecture,
+        arguments.dtype(gate.dtype),
+        bool(loss.feature_weight),
+        arguments.find_preset(gate.preset).svd_start,
     )
 
 

@@ -27,6 +27,7 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
+from graphgate.nn.svd_start import start_from_features
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.loop import Schedule, train
 from graphgate.training.objective import training_objective
@@ -36,23 +37,27 @@ class GATE(GraphEmbedder):
     """Graph attention auto-encoder (Salehi & Davulcu, 2019).
 
     Learns one vector per node, without labels, from features and edges, and embeds nodes that it
-    has not seen. By default it is the reference implementation's form with its settings.
+    has not seen. By default it is trained in our own form, which takes seconds: it starts from the
+    singular vectors of the features and stops when the loss has flattened. The presets follow the
+    reference implementation and the paper.
 
     Parameters
     ----------
     dims : d(1) … d(L), the size of each layer; the last is the dimension of the embedding.
-    preset : "authors" or "paper": feature loss and clipping where these are None.
+    preset : "authors" or "paper" for a published formulation, with its random start and its value
+        of every parameter that is None here; None is our own form.
     activation : σ, by name; "identity" is the paper's choice and by far the fastest.
     tied_weights : the decoder's weights are the encoder's, transposed.
     shared_attention : the decoder's attention is the encoder's.
     attention : "softmax", or "uniform" (1/|N_i|) or "ones" to switch it off.
-    feature_loss : "rows" (paper) or "frobenius" (authors); None takes the preset's.
+    feature_loss : "rows" (paper) or "frobenius" (authors, and our own form).
     feature_weight : weight of the feature loss; 0 switches it off.
     structure_weight : λ, the weight of the structure loss; 0 switches it off.
-    epochs, learning_rate : number of passes over the graph, and the step size of Adam.
-    clip_norm : maximum gradient norm; None takes the preset's, infinity never clips.
+    epochs : number of passes over the graph, at most; 200 in the presets, 30 in our form.
+    learning_rate : step size of Adam; 1e-4 in the presets, fitted to the sizes in our form.
+    clip_norm : maximum gradient norm; infinity never clips.
     patience, tolerance : stop after `patience` epochs in which the loss has not fallen by the
-        fraction `tolerance`; None runs all epochs.
+        fraction `tolerance`; a patience of infinity, as in the presets, runs all epochs.
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of the initial weights, an int, a NumPy RandomState or None.
     device, dtype : where and in which precision to compute: "cpu", "cuda"; "float32", "float64".
@@ -67,6 +72,7 @@ class GATE(GraphEmbedder):
     history_ : `History`, the losses of every epoch and why training stopped.
     model_ : the network, `GATEModel`.
     seed_ : the random seed that was used.
+    weight_unit_ : what edge weights are divided by: their mean in training, in our form; or 1.
     notes_ : anything else to save with the model, as plain JSON.
     n_features_in_ : F.
     encoder_ : the `AttributeEncoder` of the graph's attributes, fitted on the nodes given to `fit`
@@ -85,7 +91,7 @@ class GATE(GraphEmbedder):
         self,
         dims: tuple[int, ...] = (512, 512),
         *,
-        preset: str = "authors",
+        preset: str | None = None,
         activation: str = "identity",
         tied_weights: bool = True,
         shared_attention: bool = True,
@@ -93,11 +99,11 @@ class GATE(GraphEmbedder):
         feature_loss: str | None = None,
         feature_weight: float = 1.0,
         structure_weight: float = 1.0,
-        epochs: int = 200,
-        learning_rate: float = 1e-4,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
         clip_norm: float | None = None,
-        patience: int | None = None,
-        tolerance: float = 1e-4,
+        patience: float | None = None,
+        tolerance: float | None = None,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
@@ -138,10 +144,15 @@ class GATE(GraphEmbedder):
         device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
         seed = arguments.seed(self.random_state)
         checkpoint = self._checkpoint(graph, architecture, loss, schedule, seed)
-        model = GATEModel(architecture, np.random.default_rng(seed), dtype=dtype).to(device)
+        form, rng = arguments.find_preset(self.preset), np.random.default_rng(seed)
+        model = GATEModel(architecture, rng, dtype=dtype)
+        if form.svd_start:
+            start_from_features(model, graph, rng)
+        model.to(device)
+        self.weight_unit_ = _mean_weight(graph) if form.scale_free else 1.0
         history = train(
             dict(model.named_parameters()),
-            training_objective(model, graph, loss),
+            training_objective(model, graph.with_weights_in(self.weight_unit_), loss),
             schedule,
             checkpoint=checkpoint,
             show_progress=self.progress,
@@ -182,7 +193,6 @@ class GATE(GraphEmbedder):
 
     def checked_settings(self, n_features: int) -> tuple[Architecture, Loss, Schedule]:
         """The parameters, validated, as `fit` uses them for this many features."""
-        form = arguments.find_preset(self.preset)
         architecture = Architecture(
             n_features,
             arguments.layer_sizes(self.dims),
@@ -192,27 +202,34 @@ class GATE(GraphEmbedder):
             self.attention,
         )
         loss = Loss(
-            form.feature_loss if self.feature_loss is None else self.feature_loss,
+            self._chosen("feature_loss"),
             arguments.number("feature_weight", self.feature_weight),
             arguments.number("structure_weight", self.structure_weight),
         )
-        clip_norm = form.clip_norm if self.clip_norm is None else self.clip_norm
+        rate = self._chosen("learning_rate")
+        if rate is None:
+            rate = arguments.fitting_learning_rate(architecture.sizes)
         schedule = Schedule(
-            epochs=arguments.integer("epochs", self.epochs),
-            learning_rate=arguments.number("learning_rate", self.learning_rate),
-            clip_norm=arguments.number("clip_norm", clip_norm),
-            patience=None
-            if self.patience is None
-            else arguments.integer("patience", self.patience),
-            tolerance=arguments.number("tolerance", self.tolerance),
+            epochs=arguments.integer("epochs", self._chosen("epochs")),
+            learning_rate=arguments.number("learning_rate", rate),
+            clip_norm=arguments.number("clip_norm", self._chosen("clip_norm")),
+            patience=arguments.patience(self._chosen("patience")),
+            tolerance=arguments.number("tolerance", self._chosen("tolerance")),
+            keep_best=arguments.find_preset(self.preset).svd_start,
         )
         return architecture, loss, schedule
+
+    def _chosen(self, name: str) -> Any:
+        """A parameter, or what the preset has for it where it is None."""
+        given, form = getattr(self, name), arguments.find_preset(self.preset)
+        return getattr(form, name) if given is None else given
 
     @torch.no_grad()
     def _encode(self, graph: Graph) -> EmbeddedGraph:
         """A sparse X stays sparse here: one product does not pay for making it dense."""
         weight = self.model_.encoder_weight[0]
         x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
+        graph = graph.with_weights_in(self.weight_unit_)
         pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype)
         encoded = self._encoder.encode(x, pattern, by_blocks=True)
         if not torch.isfinite(encoded.h).all():
@@ -233,14 +250,15 @@ class GATE(GraphEmbedder):
         # Everything that decides the course of a run; the number of epochs only decides its end.
         course = asdict(schedule)
         del course["epochs"]
-        what = [asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
+        what = [self.preset, asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
         run = hashlib.sha256(json.dumps([*what, graph.fingerprint()]).encode()).hexdigest()
         return Checkpoint(Path(self.checkpoint), every, run)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
         check_is_fitted(self)
-        save_gate(path, SavedGATE(self.model_, self._params, FittedState.of(self)))
+        state = FittedState.of(self)
+        save_gate(path, SavedGATE(self.model_, self._params, self.weight_unit_, state))
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
@@ -254,7 +272,7 @@ class GATE(GraphEmbedder):
         gate = cls(**saved.params, device=device)
         gate.model_ = saved.model.to(arguments.device(device))
         gate._encoder, gate._params = _encoder(gate.model_), saved.params
-        gate.seed_ = saved.params["random_state"]
+        gate.seed_, gate.weight_unit_ = saved.params["random_state"], saved.weight_unit
         saved.state.restore(gate)
         return gate
 
@@ -273,3 +291,8 @@ class GATE(GraphEmbedder):
 def _encoder(model: GATEModel) -> GATEModel | collapsed.FoldedEncoder:
     """A linear encoder needs only its weights, folded into one matrix."""
     return collapsed.fold(model) if model.architecture.activation == "identity" else model
+
+
+def _mean_weight(graph: Graph) -> float:
+    """Of the edges; 1 where they have no weights, or there are none."""
+    return float(graph.adjacency.data.mean(dtype=np.float64)) if graph.n_edges else 1.0

@@ -41,15 +41,15 @@ _NUMBER = (float, int)
 # Every parameter of GATE that decides the result.
 PARAMS: Schema = {
     **_ARCHITECTURE,
-    "preset": str,
+    "preset": (str, type(None)),
     "feature_loss": (str, type(None)),
     "feature_weight": _NUMBER,
     "structure_weight": _NUMBER,
-    "epochs": int,
-    "learning_rate": _NUMBER,
+    "epochs": (int, type(None)),
+    "learning_rate": (*_NUMBER, type(None)),
     "clip_norm": (*_NUMBER, str, type(None)),
-    "patience": (int, type(None)),
-    "tolerance": _NUMBER,
+    "patience": (int, str, type(None)),
+    "tolerance": (*_NUMBER, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,
@@ -138,21 +138,27 @@ class SavedGATE:
     """A network and what is needed to use it again.
 
     params : `PARAMS`, the parameters of GATE with the random seed that was used.
+    weight_unit : what edge weights are divided by.
     """
 
     model: GATEModel
     params: dict[str, Any]
+    weight_unit: float
     state: FittedState
 
 
 def save_gate(path: Path | str, saved: SavedGATE) -> None:
-    header = {"params": to_json(saved.params), **saved.state.to_header()}
+    header = {
+        "params": to_json(saved.params),
+        "weight_unit": saved.weight_unit,
+        **saved.state.to_header(),
+    }
     write_tensors(path, "model", header, saved.model.state_dict())
 
 
 def load_gate(path: Path | str) -> SavedGATE:
     """Read a model; anything that is not exactly one is an `InputError`."""
-    header, tensors = read_model(path, "model", HEADER)
+    header, tensors = read_model(path, "model", {**HEADER, "weight_unit": _NUMBER})
     what = f"{path} is not a graphgate model file"
     check_fields(header["params"], PARAMS, what, "params")
     params = from_json(header["params"])
@@ -165,10 +171,13 @@ def load_gate(path: Path | str) -> SavedGATE:
         )
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
+    unit = header["weight_unit"]
+    if not 0 < unit < float("inf"):
+        raise InputError(f"{what}: its unit of edge weights is {unit!r}, not a positive number")
     # Before anything of that size is made: a header can ask for any size.
     shapes = parameter_shapes(architecture)
     dtype = DTYPES[params["dtype"]]
     check_tensors(tensors, {name: (shape, dtype) for name, shape in shapes.items()}, what)
     model = GATEModel(architecture, dtype=dtype)
     model.load_state_dict(tensors)
-    return SavedGATE(model, params, state)
+    return SavedGATE(model, params, unit, state)

@@ -142,6 +142,14 @@ class GraphArrays:
         adjacency.data = np.ones(adjacency.nnz, dtype=np.float32)
         return self._with(adjacency=adjacency, weighted=False)
 
+    def with_weights_in(self, unit: float) -> Self:
+        """The same graph, the weights of its edges divided by `unit`, if it has weights."""
+        if unit == 1 or not self.weighted:
+            return self
+        adjacency = self.adjacency.copy()
+        adjacency.data = adjacency.data / unit
+        return self._with(adjacency=adjacency)
+
     def by_locality(self) -> Self:
         """The same graph, its nodes reordered so that neighbors are near each other in memory.
 

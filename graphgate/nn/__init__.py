@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    pattern, attention, features, losses, autoencoder, collapsed, collapsed_step
+    pattern, attention, features, losses, autoencoder, svd_start, collapsed, collapsed_step
 """

@@ -1,6 +1,7 @@
 """Checkpoints: the state of a run in one file, from which the same run resumes bit-identically."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,17 @@ class Checkpoint:
     every: int
     run: str
 
-    def save(self, optimizer: Adam, history: History, *, finished: bool) -> None:
+    def save(
+        self, optimizer: Adam, best: Mapping[str, Tensor], history: History, *, finished: bool
+    ) -> None:
+        """Write the file. best : name -> the best parameters so far; empty if they do not count."""
         header = {"run": self.run, "history": history.series, "finished": finished}
-        write_tensors(self.path, "checkpoint", header, _tensors(optimizer))
+        write_tensors(self.path, "checkpoint", header, _tensors(optimizer, best))
 
-    def resume(self, optimizer: Adam, epochs: int) -> History:
-        """Restore parameters and optimizer from the file and return the history up to there.
+    def resume(self, optimizer: Adam, best: Mapping[str, Tensor], epochs: int) -> History:
+        """Restore parameters, optimizer and the best parameters from the file.
+
+        Returns the history up to there.
 
         Without a file, or with that of another run that has finished, training starts from the
         beginning. The file of another run that has not finished is never overwritten.
@@ -60,7 +66,7 @@ class Checkpoint:
                 f"{what} is at epoch {len(history)}, past the {epochs} requested; "
                 "request more epochs, or use another file"
             )
-        current = _tensors(optimizer)
+        current = _tensors(optimizer, best)
         check_tensors(tensors, {n: (tuple(t.shape), t.dtype) for n, t in current.items()}, what)
         with torch.no_grad():
             for name, tensor in current.items():
@@ -70,10 +76,10 @@ class Checkpoint:
         return history
 
 
-def _tensors(optimizer: Adam) -> dict[str, Tensor]:
+def _tensors(optimizer: Adam, best: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Everything that a run carries from one epoch to the next, by reference."""
-    parameters = {f"parameter.{name}": tensor for name, tensor in optimizer.parameters.items()}
-    return parameters | {f"optimizer.{name}": tensor for name, tensor in optimizer.state.items()}
+    kinds = {"parameter": optimizer.parameters, "optimizer": optimizer.state, "best": best}
+    return {f"{kind}.{name}": tensor for kind in kinds for name, tensor in kinds[kind].items()}
 
 
 def _history(series: dict[str, Any], what: str) -> History:

@@ -45,6 +45,22 @@ class History:
         """
         if len(self) < 2:
             return True
-        losses = self["loss"]
-        first, middle, last = losses[0], losses[len(losses) // 2 - 1], losses[-1]
+        first, middle, last = self._milestones()
         return middle - last > min(abs(middle) / 4, abs(first - last) / 3)
+
+    @property
+    def halved_late(self) -> bool:
+        """Whether the second half of the epochs still lowered the loss to less than a half.
+
+        The measure for weights that are good from the start, which have less to gain. A single
+        epoch is always too few.
+        """
+        if len(self) < 2:
+            return True
+        _, middle, last = self._milestones()
+        return middle - last > abs(middle) / 2
+
+    def _milestones(self) -> tuple[float, float, float]:
+        """The first loss, that in the middle, and the last."""
+        losses = self["loss"]
+        return losses[0], losses[len(losses) // 2 - 1], losses[-1]

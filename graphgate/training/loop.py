@@ -26,6 +26,8 @@ class Schedule:
     clip_norm : maximum gradient norm over all parameters; infinity disables clipping.
     patience : stop after this many epochs in which the loss has not fallen by `tolerance`
         (a fraction of its best value); None never stops early.
+    keep_best : end with the weights of the lowest loss instead of the last ones. Weights that are
+        good from the start cannot get lost.
     """
 
     epochs: int = 200
@@ -33,6 +35,7 @@ class Schedule:
     clip_norm: float = math.inf
     patience: int | None = None
     tolerance: float = 1e-4
+    keep_best: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate <= 1e6:
@@ -59,11 +62,13 @@ def train(
 
     Ctrl-C ends training after the current epoch and returns the history up to there, with a
     `TrainingWarning`; a second one interrupts immediately. A completed run whose loss
-    rose raises `DivergenceError`; one that changed nothing or is far from convergence warns.
+    rose raises `DivergenceError`, unless the best weights are kept; one that changed nothing or is
+    far from convergence warns.
     """
     optimizer = Adam(parameters, schedule.learning_rate)
     tensors = list(parameters.values())
-    history = checkpoint.resume(optimizer, schedule.epochs) if checkpoint else History()
+    best = {n: t.detach().clone() for n, t in parameters.items()} if schedule.keep_best else {}
+    history = checkpoint.resume(optimizer, best, schedule.epochs) if checkpoint else History()
     start = len(history)
     with (
         _delayed_interrupt() as interrupted,
@@ -77,11 +82,13 @@ def train(
                 history.stopped = "interrupted"
                 break
             if checkpoint and epoch > start and epoch % checkpoint.every == 0:
-                checkpoint.save(optimizer, history, finished=False)
+                checkpoint.save(optimizer, best, history, finished=False)
             parts = objective()
             norm = clip_gradients(tensors, schedule.clip_norm)
             if not math.isfinite(parts["loss"] + norm):
                 raise _overflow(epoch + 1, schedule)
+            if best and parts["loss"] < min(history.series.get("loss", [math.inf])):
+                _copy(parameters, best)
             optimizer.step()
             history.append(parts)
             advance(note="  ".join(f"{name} {value:,.4g}" for name, value in parts.items()))
@@ -90,9 +97,17 @@ def train(
             if not bool(torch.isfinite(tensor).all()):
                 raise _overflow(len(history), schedule)
         if checkpoint and len(history) > start:
-            checkpoint.save(optimizer, history, finished=history.stopped != "interrupted")
+            checkpoint.save(optimizer, best, history, finished=history.stopped != "interrupted")
+    if best:
+        _copy(best, parameters)
     _judge(history, schedule)
     return history
+
+
+@torch.no_grad()
+def _copy(source: Mapping[str, Tensor], target: Mapping[str, Tensor]) -> None:
+    for name, tensor in source.items():
+        target[name].copy_(tensor)
 
 
 def _overflow(epoch: int, schedule: Schedule) -> DivergenceError:
@@ -116,7 +131,7 @@ def _remedy(schedule: Schedule) -> str:
 def _judge(history: History, schedule: Schedule) -> None:
     """Raise for a completed run without a usable result; warn about one that could be better."""
     epochs, change = len(history), ""
-    if history.diverged:
+    if history.diverged and not schedule.keep_best:
         change = f"the loss rose from {history['loss'][0]:,.6g} to {history['loss'][-1]:,.6g}"
     if history.stopped == "interrupted":
         message = f"training was interrupted after epoch {epochs} of {schedule.epochs}"
@@ -131,7 +146,14 @@ def _judge(history: History, schedule: Schedule) -> None:
             "epochs; check that the features are not all zero, scale them, or change activation, "
             "learning_rate or random_state"
         )
-    elif history.stopped == "epochs" and history.far_from_converged:
+    elif schedule.keep_best and epochs > 1 and min(history["loss"][1:]) >= history["loss"][0]:
+        message = (
+            f"no epoch lowered the loss of {history['loss'][0]:,.6g}, so the initial weights are "
+            f"kept; {_remedy(schedule)}"
+        )
+    elif history.stopped == "epochs" and (
+        history.halved_late if schedule.keep_best else history.far_from_converged
+    ):
         message = (
             f"the loss was still falling after {epochs} epochs; "
             "more epochs, or a higher learning_rate, may give a better embedding"

@@ -1,7 +1,8 @@
 """Memory that a planned run needs, and memory that is available on this machine.
 
-The peak of a run is the largest of four moments: when the weights are drawn, when the nodes are
-reordered, when the attention pattern is built, and during a step. Each term says what it counts.
+The peak of a run is the largest of five moments: when the weights are drawn, when they are set to
+singular vectors, when the nodes are reordered, when the attention pattern is built, and during a
+step. Each term says what it counts.
 While training, indices have 32 bits.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from graphgate.nn.collapsed_step import buffer_shapes
 from graphgate.nn.features import row_blocks
+from graphgate.nn.svd_start import BLOCK, candidates
 from graphgate.training.plan import GraphCounts, TrainingPlan
 
 _INDEX = 4
@@ -32,17 +34,31 @@ def training_bytes(plan: TrainingPlan) -> int:
     counts, width = plan.counts, plan.dtype.itemsize
     # X in another order or precision than the graph has it.
     copied = counts.entries * (width + _INDEX * counts.sparse) * (plan.reorders_nodes or width != 4)
-    kept = plan.n_parameters * width + copied
+    kept = plan.n_parameters * width * (2 if plan.svd_start else 1) + copied  # with the best
     # Both directions of the pattern, 16 float32 columns, and a tree of float64.
     reordering = (44 * counts.pairs + 450 * counts.nodes) * plan.reorders_nodes
     # Indices, transposed indices, centers and order; offsets of rows and columns, sizes.
     pattern = counts.attended * (4 * _INDEX + width * counts.weighted) + 20 * counts.nodes
     return _WORKSPACE + max(
         plan.n_parameters * (8 + width),  # weights are drawn in double precision
+        plan.n_parameters * width + _svd_start(plan) * plan.svd_start,
         kept + reordering,
         kept + 56 * counts.attended + 40 * counts.nodes,  # the pattern, its transpose, sorting
         kept + _features(plan) + pattern + width * _step_numbers(plan),
     )
+
+
+def _svd_start(plan: TrainingPlan) -> int:
+    """X scaled, the averages over neighbors, blocks of columns, and F×k matrices.
+
+    Some of the latter are in double precision, in which QR decompositions are computed.
+    """
+    counts, width = plan.counts, plan.dtype.itemsize
+    x = counts.entries * (width + _INDEX * counts.sparse)
+    averages = counts.attended * (2 * (8 + _INDEX) + width) + 20 * counts.nodes
+    f, k = counts.features, candidates(plan.architecture.dims, counts.features)
+    blocks = 3 * counts.nodes * min(BLOCK, k) * width
+    return x + averages + blocks + f * k * (4 * width + 56) + 24 * k**2
 
 
 def _features(plan: TrainingPlan) -> int:

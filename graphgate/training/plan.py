@@ -91,12 +91,14 @@ class TrainingPlan:
     """How `training_objective` computes a loss and its gradients.
 
     feature_loss : whether the loss has a feature term.
+    svd_start : whether weights start from singular vectors, and the best ones are kept.
     """
 
     counts: GraphCounts
     architecture: Architecture
     dtype: torch.dtype = torch.float32
     feature_loss: bool = True
+    svd_start: bool = False
 
     @property
     def reorders_nodes(self) -> bool:

@@ -1,0 +1,110 @@
+"""Initial weights from the graph itself, instead of random ones.
+
+Without edges and without a structure loss, the optimum of a linear auto-encoder is known: the top
+right singular vectors of X. Training that starts there has only to learn what the edges add.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from graphgate.graph.graph import Graph
+from graphgate.graph.validation import Features
+from graphgate.nn.autoencoder import GATEModel
+
+_CANDIDATES = 256  # singular vectors to choose from, at least
+_EXTRA, _PASSES = 16, 3  # of the subspace iteration: additional columns, and passes
+BLOCK = 64  # columns at a time, so that N×64 is the largest array
+_FILL = 0.1  # weights without a singular vector, as a fraction of the random ones
+
+
+@torch.no_grad()
+def start_from_features(model: GATEModel, graph: Graph, rng: np.random.Generator) -> None:
+    """Set W(1) to right singular vectors of X, and every further W to the identity.
+
+    Where a layer is smaller than the number of singular vectors, those combinations come first that
+    averaging over neighbors keeps most of: the principal axes of averaged X. Columns beyond the
+    rank of X, or beyond the size of the previous layer, keep small random weights. A decoder with
+    weights of its own starts with the encoder's, transposed. Attention starts uniform: all
+    attention vectors are zero.
+    """
+    first, *others = model.encoder_weight
+    dims = model.architecture.dims
+    dtype = np.float64 if first.dtype == torch.float64 else np.float32
+    x = scaled(graph.x, dtype)
+    vectors = right_singular_vectors(x, max(dims[0], _CANDIDATES), rng)
+    if min(dims) < vectors.shape[1]:
+        squares = _squares(x, vectors, [uniform_attention(graph, dtype)] * len(dims))
+        vectors = vectors @ _principal_axes(vectors.T @ squares)[1][:, : dims[0]]
+    _set_columns(first, torch.from_numpy(vectors))
+    for weight in others:
+        _set_columns(weight, torch.eye(weight.shape[0], min(weight.shape)))
+    for weight, encoder_weight in zip(model.decoder_weight, model.encoder_weight, strict=False):
+        weight.copy_(encoder_weight.T)
+    for parameter in model.parameters():
+        if parameter.ndim == 1:
+            parameter.zero_()
+
+
+def candidates(dims: Sequence[int], n_features: int) -> int:
+    """The number of columns that the subspace iteration works with."""
+    return min(max(dims[0], _CANDIDATES) + _EXTRA, n_features)
+
+
+def right_singular_vectors(x: Features, count: int, rng: np.random.Generator) -> np.ndarray:
+    """The top right singular vectors of X as columns, (F, k): `count`, or its rank if that is less.
+
+    By subspace iteration. Its random start is in the space of features, so that the order of nodes
+    does not matter. The largest entry of each vector is positive.
+    """
+    f = x.shape[1]
+    basis = np.eye(f, dtype=x.dtype)
+    if count + _EXTRA < f:
+        basis = rng.standard_normal((f, count + _EXTRA)).astype(x.dtype)
+        for _ in range(_PASSES):
+            basis = np.linalg.qr(_squares(x, np.linalg.qr(basis)[0]))[0]
+    squares, axes = _principal_axes(basis.T @ _squares(x, basis))
+    rank = int((squares > squares[0] * 10 * np.finfo(x.dtype).eps).sum())
+    vectors = basis @ axes[:, : min(count, rank)]
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return vectors * signs
+
+
+def scaled(x: Features, dtype: type) -> Features:
+    """X divided by its largest absolute value, as squares of large numbers overflow."""
+    largest = np.abs(x if isinstance(x, np.ndarray) else x.data).max(initial=0)
+    return (x / (largest or 1)).astype(dtype, copy=False)
+
+
+def uniform_attention(graph: Graph, dtype: type) -> sp.csr_array:
+    """(N, N): row i is 1/|N_i| on the nodes that node i attends to, itself included."""
+    pattern = graph.attended + sp.eye_array(graph.n_nodes, format="csr")
+    sizes = np.diff(pattern.indptr)
+    values: np.ndarray = np.repeat(1 / sizes, sizes).astype(dtype)
+    return sp.csr_array((values, pattern.indices, pattern.indptr), pattern.shape)
+
+
+def _squares(x: Features, vectors: np.ndarray, averages: Sequence[sp.csr_array] = ()) -> np.ndarray:
+    """YᵀY v for every column v, (F, k), where Y is X after the averages."""
+    found = np.empty_like(vectors)
+    for start in range(0, vectors.shape[1], BLOCK):
+        y = x @ vectors[:, start : start + BLOCK]
+        for average in averages:
+            y = average @ y
+        for average in reversed(averages):
+            y = average.T @ y
+        found[:, start : start + BLOCK] = x.T @ y
+    return found
+
+
+def _principal_axes(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, largest first, and eigenvectors as columns."""
+    values, axes = np.linalg.eigh(squares.astype(np.float64))
+    return values[::-1], axes[:, ::-1].astype(squares.dtype)
+
+
+def _set_columns(weight: torch.Tensor, columns: torch.Tensor) -> None:
+    weight.mul_(_FILL)
+    weight[:, : columns.shape[1]] = columns.to(weight)
