@@ -289,7 +289,7 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     assert f"the run does not fit into memory; --dims {dims} would fit" in out
     assert not found["fits"]
     assert found["seconds"] is None  # nothing of that size was tried
-    assert ["each", "of", "200", "epochs", "—"] in cells(out)
+    assert ["each", "of", "30", "epochs", "—"] in cells(out)
 
 
 @pytest.mark.parametrize(

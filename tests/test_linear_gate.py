@@ -292,7 +292,9 @@ def test_every_graph_is_embedded(kind, structure, dtype):
     rebuilt = gate.reconstruct(graph)
     assert rebuilt.shape == (graph.n_nodes, gate.n_features_in_)
     assert np.isfinite(rebuilt).all()
-    assert np.isfinite([gate.report_.r2, gate.report_.strength]).all()
+    described = graph.x is not None or graph.attributes is not None
+    assert (gate.report_.r2 is not None) == described
+    assert np.isfinite([gate.report_.r2 or 0, gate.report_.strength]).all()
     assert all(gate.report_.sentences())
 
 
@@ -572,3 +574,13 @@ def test_a_complete_graph_has_no_links_to_propose():
     pairs, scores = gate.predict_links(Graph(graph.x, np.ones((80, 80))))
     assert (pairs.shape, scores.shape) == ((0, 2), (0,))
     assert len(gate.predict_links(n=10**9)[0]) == 80 * 79 // 2 - graph.n_edges
+
+
+def test_hidden_edges_do_not_describe_nodes_that_have_only_edges():
+    """The AUC of the report is that of edges the decoder has not seen in any form."""
+    rng = np.random.default_rng(0)
+    edges = np.triu(rng.random((120, 120)) < 0.08, 1)  # nothing can be learned from these
+    gate = LinearGATE(random_state=0).fit(Graph(None, edges))
+    assert gate.report_.edge_auc < 0.7
+    assert gate.report_.r2 is None
+    assert gate.report_.sentences()[0] == "Nodes are described by their edges alone."

@@ -183,7 +183,7 @@ def reproduce(
         named = None if datasets is None else datasets.split(",")
         _reproduce_quality(rows, named, graphs, runs, results, run=not report)
         return
-    columns = (datasets or "cora,citeseer,pubmed").split(",")
+    columns = ("cora,citeseer,pubmed" if datasets is None else datasets).split(",")
     found = graphgate.reproduce(
         table,
         methods=rows,

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
@@ -24,6 +25,7 @@ from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_model import LinearModel, NodeStates
 from graphgate.linear.link_proposals import propose_links
 from graphgate.linear.report import report_on
+from graphgate.preprocessing.structural import structural_attributes
 
 
 class LinearGATE(GraphEmbedder):
@@ -97,8 +99,9 @@ class LinearGATE(GraphEmbedder):
             generator=torch.Generator().manual_seed(seed),
             dtype=dtype,
         )
-        self.decoder_ = EdgeDecoder.fit(graph, self.model_, states.own, seed)
-        self.report_ = report_on(self.model_, self.decoder_)
+        describe = self._described_by_edges if self.fitted_on_.content == "edges" else None
+        self.decoder_ = EdgeDecoder.fit(graph, self.model_, states.own, seed, describe)
+        self.report_ = report_on(self.model_, self.decoder_, described=describe is None)
         self.embedding_, self.seed_ = z.numpy(), seed
         self.notes_: dict[str, Any] = {}
         self._params = {
@@ -189,6 +192,12 @@ class LinearGATE(GraphEmbedder):
             )
         return self.decoder_
 
+    def _described_by_edges(self, graph: Graph) -> Tensor:
+        """Coordinates of nodes that have nothing but edges."""
+        assert self.encoder_ is not None
+        attributes = structural_attributes(graph.adjacency, graph.ids)
+        return self.model_.coordinates.transform(self.encoder_.transform(attributes))
+
     def _known_graph(self, graph: Graph | None) -> Graph:
         if graph is not None:
             return self._encoded(self._checked_graph(graph))
@@ -227,7 +236,8 @@ class LinearGATE(GraphEmbedder):
         saved = load_linear_gate(path)
         gate = cls(**saved.params)
         gate.model_, gate.decoder_ = saved.model, saved.decoder
-        gate.report_ = report_on(saved.model, saved.decoder)
+        described = saved.state.fitted_on.content != "edges"
+        gate.report_ = report_on(saved.model, saved.decoder, described=described)
         gate.seed_, gate._params, gate._graph = saved.params["random_state"], saved.params, None
         saved.state.restore(gate)
         return gate

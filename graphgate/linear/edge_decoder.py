@@ -5,6 +5,7 @@ of two terms of their degrees. The handful of weights is a logistic regression o
 hidden for this purpose, against as many random pairs of nodes without an edge.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -60,10 +61,19 @@ class EdgeDecoder:
     auc: float
 
     @classmethod
-    def fit(cls, graph: Graph, model: LinearModel, own: Tensor, seed: int) -> Self | None:
+    def fit(
+        cls,
+        graph: Graph,
+        model: LinearModel,
+        own: Tensor,
+        seed: int,
+        describe: Callable[[Graph], Tensor] | None = None,
+    ) -> Self | None:
         """The decoder of a model of this graph; None where it has too few edges or non-edges.
 
         own : (N, r) coordinates of its nodes.
+        describe : coordinates of the nodes of a graph, where they depend on its edges, and hidden
+            edges must not be among them.
         """
         # Both directions of a pair are hidden together.
         pairs = (graph.adjacency + graph.adjacency.T).nnz // 2
@@ -77,6 +87,7 @@ class EdgeDecoder:
         factors = None
         if model.structure is not None:
             factors = StructureFactors.fit(thinned, generator, own.dtype).of(thinned)
+        own = own if describe is None else describe(thinned)
         leading = own[:, :COORDINATES].contiguous()
         states = NodeStates.of(propagation, leading, factors, model.coordinates.shortest)
         reconstruction = Reconstruction.fit(

@@ -13,16 +13,17 @@ class LinearReport:
     """What the graph tells about itself.
 
     n_coordinates : r, the number of columns in which features were represented.
-    r2 : the fraction of hidden features that the neighborhood of a node predicts.
+    r2 : the fraction of hidden features that the neighborhood of a node predicts; None where
+        features were computed from the edges.
     strength : the strength of the ridge penalty that was chosen.
-    edge_auc : how well hidden edges are told from other pairs of nodes; None where there were too
-        few edges to hide, or too few other pairs.
+    edge_auc : how well hidden edges are distinguished from other pairs of nodes; None where there
+        were too few edges to hide, or too few other pairs.
     edge_weights : the weight of each term of the structure decoder.
     structure_rank : number of structure factors, 0 where they are not used.
     """
 
     n_coordinates: int
-    r2: float
+    r2: float | None
     strength: float
     edge_auc: float | None
     edge_weights: dict[str, float]
@@ -30,14 +31,17 @@ class LinearReport:
 
     @property
     def edges_add_little(self) -> bool:
-        return self.r2 < LITTLE
+        return self.r2 is not None and self.r2 < LITTLE
 
     def sentences(self) -> list[str]:
         """The report in words."""
-        found = [
-            f"The neighborhood of a node predicts {max(0.0, 100 * self.r2):.1f} % of its hidden "
-            f"features (R², ridge strength {self.strength:.3g})."
-        ]
+        if self.r2 is None:
+            found = ["Nodes are described by their edges alone."]
+        else:
+            found = [
+                f"The neighborhood of a node predicts {max(0.0, 100 * self.r2):.1f} % of its "
+                f"hidden features (R², ridge strength {self.strength:.3g})."
+            ]
         if self.edge_auc is None:
             found.append(
                 "There are too few edges, or too few pairs without one, to hide some edges and see "
@@ -53,11 +57,14 @@ class LinearReport:
         return found
 
 
-def report_on(model: LinearModel, decoder: EdgeDecoder | None) -> LinearReport:
+def report_on(
+    model: LinearModel, decoder: EdgeDecoder | None, *, described: bool = True
+) -> LinearReport:
+    """described : whether nodes have more than edges."""
     weights = {} if decoder is None else dict(zip(TERMS, decoder.weights.tolist(), strict=True))
     return LinearReport(
         len(model.coordinates.center),
-        model.reconstruction.r2,
+        model.reconstruction.r2 if described else None,
         model.reconstruction.strength,
         None if decoder is None else decoder.auc,
         weights,
