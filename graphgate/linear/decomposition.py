@@ -12,7 +12,7 @@ from torch import Tensor
 Product = Callable[[Tensor], Tensor]
 
 _EXTRA = 16  # columns beyond the rank
-_PASSES = 2  # power iterations
+_PASSES = 3  # products with the matrix and its transpose
 
 
 def right_singular_vectors(
@@ -30,15 +30,18 @@ def right_singular_vectors(
     Signs are fixed: the entry of largest magnitude of every vector is positive.
     """
     n, m = shape
-    k = min(rank, n, m)
-    start = (m, min(k + _EXTRA, n, m))
-    # The same numbers in either precision.
-    found = torch.randn(start, generator=generator, dtype=torch.float32).to(dtype)
-    for _ in range(_PASSES):
-        found = torch.linalg.qr(times(found)).Q
-        found = torch.linalg.qr(times_transposed(found)).Q
-    basis = torch.linalg.qr(times(found)).Q
-    vectors = torch.linalg.svd(times_transposed(basis), full_matrices=False).U[:, :k]
+    k, columns = min(rank, n, m), min(min(rank, n, m) + _EXTRA, m)
+    if columns < m:
+        # The same numbers in either precision.
+        found = torch.randn((m, columns), generator=generator, dtype=torch.float32).to(dtype)
+        for _ in range(_PASSES):
+            found = torch.linalg.qr(times_transposed(times(found))).Q
+    else:
+        found = torch.eye(m, dtype=dtype)
+    projected = times(found)
+    # Of the few columns that are left, the moments in double precision are exact enough.
+    _, rotation = torch.linalg.eigh((projected.T @ projected).double())
+    vectors = found @ rotation.flip(1)[:, :k].to(dtype)
     # Row by row, as they are read from a file: the layout decides the last bits of products.
     return with_fixed_signs(vectors).contiguous()
 

@@ -50,8 +50,10 @@ class Propagation:
     def average(self, h: Tensor, steps: int, own: float) -> Tensor:
         """own · h + (1 - own) · mean(A h … A^steps h), which is S²GC (Zhu & Koniusz, 2021)."""
         total, walked = torch.zeros_like(h), h
-        for _ in range(steps):
-            walked = self._operator @ walked
+        buffers = (torch.empty_like(h), torch.empty_like(h))
+        for at in range(steps):
+            out = buffers[at % 2]
+            walked = torch.addmm(out, self._operator, walked, beta=0.0, out=out)
             total += walked
         return total.mul_((1 - own) / steps).add_(h, alpha=own)
 
