@@ -18,7 +18,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
-    names = ("epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer")
+    names = ("epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer", "linear")
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
@@ -42,9 +42,31 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["commands"] = commands_table(found["commands"])
     if "explorer" in found:
         made["explorer"] = explorer_table(found["explorer"]["pages"])
+    if "linear" in found:
+        made["linear"] = linear_table(found["linear"]["graphs"])
     if found:
         made["machine"] = machine_lines(found)
     return made
+
+
+def linear_table(graphs: Mapping[str, Any]) -> str:
+    """Seconds of LinearGATE, and its time as a fraction of GATE's and a multiple of an SVD's."""
+    rows = []
+    for name, found in graphs.items():
+        svd = found["ratios"].get("linear/svd")
+        rows.append(
+            [
+                name,
+                f"{found['nodes']:,}",
+                f"{found['edges']:,}",
+                number(found["seconds"]["linear"]["median"]),
+                f"1/{1 / found['ratios']['linear/gate']['median']:.0f}",
+                "—" if svd is None else times(svd),
+            ]
+        )
+    return markdown(
+        ["graph", "nodes", "edges", "seconds", "of GATE's time", "of a truncated SVD's"], rows
+    )
 
 
 def epoch_table(datasets: Mapping[str, Any]) -> str:

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from graphgate.baselines.contract import InductiveEmbedder
+from graphgate.baselines.contract import ScaledEmbedder
 from graphgate.baselines.inputs import (
     as_tensor,
     convolution_inputs,
-    scale_to_length,
     seeded,
     step,
 )
@@ -42,7 +41,7 @@ class _Convolutions(nn.Module):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CCASSG(InductiveEmbedder):
+class CCASSG(ScaledEmbedder):
     """CCA-SSG (Zhang et al., 2021, "From Canonical Correlation Analysis to Self-supervised Graph
     Neural Networks"): graph convolutions whose outputs for two random views of the graph agree,
     while their columns stay uncorrelated.
@@ -80,7 +79,7 @@ class CCASSG(InductiveEmbedder):
     length: float = 4.0
     random_state: int = 0
 
-    def _learn(self, graph: Graph) -> np.ndarray:
+    def _train_network(self, graph: Graph) -> None:
         n_layers = hyperparameters.integer("layers", self.layers)
         for name in ("edge_drop", "feature_mask"):
             if not 0 <= hyperparameters.number(name, getattr(self, name)) < 1:
@@ -99,15 +98,10 @@ class CCASSG(InductiveEmbedder):
                     for _ in range(2)
                 )
                 step(optimizer, correlation_loss(one, two, self.decorrelation))
-        self.scale_ = 1.0
-        z = self._embed(graph)
-        self.scale_ = scale_to_length(z, self.length)
-        return z * np.float32(self.scale_)
 
-    def _embed(self, graph: Graph) -> np.ndarray:
-        with torch.no_grad():
-            z = self.network_(*convolution_inputs(graph, normalize=True)).numpy()
-        return z * np.float32(self.scale_)
+    @torch.no_grad()
+    def _vectors(self, graph: Graph) -> np.ndarray:
+        return self.network_(*convolution_inputs(graph, normalize=True)).numpy()
 
 
 def masked_features(x: Tensor, fraction: float) -> Tensor:

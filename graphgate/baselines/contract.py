@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from graphgate.baselines.inputs import scale_to_length
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphEmbedder, GraphEstimator
 from graphgate.graph.graph import Graph
@@ -33,6 +34,29 @@ class InductiveEmbedder(BaselineEmbedder):
         return self._with_ids(self._embed(self._encoded(self._checked_graph(X, adjacency))), X)
 
     def _embed(self, graph: Graph) -> np.ndarray:
+        raise NotImplementedError
+
+
+class ScaledEmbedder(InductiveEmbedder):
+    """An embedder whose vectors are scaled by one number, to a root mean square `length`."""
+
+    length: float
+    scale_: float
+
+    def _learn(self, graph: Graph) -> np.ndarray:
+        self._train_network(graph)
+        z = self._vectors(graph)
+        self.scale_ = scale_to_length(z, self.length)
+        return z * np.float32(self.scale_)
+
+    def _embed(self, graph: Graph) -> np.ndarray:
+        return self._vectors(graph) * np.float32(self.scale_)
+
+    def _train_network(self, graph: Graph) -> None:
+        raise NotImplementedError
+
+    def _vectors(self, graph: Graph) -> np.ndarray:
+        """What the network gives, not scaled."""
         raise NotImplementedError
 
 

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import DeepGraphInfomax, GCNConv, models
 
-from graphgate.baselines.contract import InductiveEmbedder
-from graphgate.baselines.inputs import convolution_inputs, scale_to_length, seeded, step
+from graphgate.baselines.contract import InductiveEmbedder, ScaledEmbedder
+from graphgate.baselines.inputs import convolution_inputs, seeded, step
 from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import AttentionPattern, edge_dot
 
@@ -158,7 +158,7 @@ class _Aggregation(nn.Module):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DGI(InductiveEmbedder):
+class DGI(ScaledEmbedder):
     """Deep graph infomax (Veličković et al., 2019, "Deep Graph Infomax"): a graph convolution that
     distinguishes true neighborhoods from shuffled ones.
 
@@ -191,19 +191,14 @@ class DGI(InductiveEmbedder):
     length: float = 4.0
     random_state: int = 0
 
-    def _learn(self, graph: Graph) -> np.ndarray:
+    def _train_network(self, graph: Graph) -> None:
         with seeded(self.random_state):
             self.network_ = _InfomaxNetwork(graph.n_features, self.n_components)
             self.epochs_ = self._train(convolution_inputs(graph, normalize=True))
-        self.scale_ = 1.0
-        z = self._embed(graph)
-        self.scale_ = scale_to_length(z, self.length)
-        return z * np.float32(self.scale_)
 
-    def _embed(self, graph: Graph) -> np.ndarray:
-        with torch.no_grad():
-            z = self.network_.embed(*convolution_inputs(graph, normalize=True)).numpy()
-        return z * np.float32(self.scale_)
+    @torch.no_grad()
+    def _vectors(self, graph: Graph) -> np.ndarray:
+        return self.network_.embed(*convolution_inputs(graph, normalize=True)).numpy()
 
     def _train(self, inputs: tuple[Tensor, Tensor]) -> int:
         """Ends with the weights of the lowest loss; returns the number of epochs."""

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from graphgate.baselines.contract import InductiveEmbedder
-from graphgate.baselines.inputs import dense_features, scale_to_length, seeded, step
+from graphgate.baselines.contract import ScaledEmbedder
+from graphgate.baselines.inputs import dense_features, seeded, step
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
@@ -67,7 +67,7 @@ class MaskedAutoencoder(nn.Module):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphMAE(InductiveEmbedder):
+class GraphMAE(ScaledEmbedder):
     """GraphMAE (Hou et al., 2022, "GraphMAE: Self-Supervised Masked Graph Autoencoders"): attention
     layers that reconstruct the features of masked nodes from those of the others.
 
@@ -110,7 +110,7 @@ class GraphMAE(InductiveEmbedder):
     length: float = 4.0
     random_state: int = 0
 
-    def _learn(self, graph: Graph) -> np.ndarray:
+    def _train_network(self, graph: Graph) -> None:
         sizes = graph.n_features, self.n_components, self._checked_heads()
         x, edge_index = _inputs(graph)
         losses = []
@@ -127,15 +127,11 @@ class GraphMAE(InductiveEmbedder):
                 step(optimizer, loss)
                 rates.step()
                 losses.append(loss.item())
-        self.network_, self.losses_, self.scale_ = network.eval(), np.array(losses), 1.0
-        z = self._embed(graph)
-        self.scale_ = scale_to_length(z, self.length)
-        return z * np.float32(self.scale_)
+        self.network_, self.losses_ = network.eval(), np.array(losses)
 
-    def _embed(self, graph: Graph) -> np.ndarray:
-        with torch.no_grad():
-            z = self.network_.encode(*_inputs(graph)).numpy()
-        return z * np.float32(self.scale_)
+    @torch.no_grad()
+    def _vectors(self, graph: Graph) -> np.ndarray:
+        return self.network_.encode(*_inputs(graph)).numpy()
 
     def _checked_heads(self) -> int:
         heads = hyperparameters.integer("heads", self.heads)

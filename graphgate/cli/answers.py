@@ -24,6 +24,7 @@ from graphgate.cli.options import (
     Json,
     Model,
     Nodes,
+    OptionalDataset,
     Params,
     Seed,
     reads_graph,
@@ -188,9 +189,7 @@ def links(
     options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Citation graph to use without EDGES.")
-    ] = None,
+    dataset: OptionalDataset = None,
     method: Annotated[
         str, typer.Option(help="linear, gate, gae, another baseline, or your own module:Class.")
     ] = "linear",
@@ -241,9 +240,7 @@ def predict_links(
     options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Citation graph to use without EDGES.")
-    ] = None,
+    dataset: OptionalDataset = None,
     model: Model = None,
     top: Annotated[int, typer.Option(min=1, help="Number of edges to propose.")] = 100,
     out: Annotated[

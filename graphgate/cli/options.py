@@ -40,6 +40,7 @@ Nodes = Annotated[
 Dataset = Annotated[
     str, typer.Option(help="Citation graph to use without EDGES: cora, citeseer or pubmed.")
 ]
+OptionalDataset = Annotated[str | None, typer.Option(help="Citation graph to use without EDGES.")]
 Model = Annotated[
     Path | None, typer.Option(help="Saved model; without one, a model is trained first.")
 ]

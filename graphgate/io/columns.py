@@ -8,14 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError
-from graphgate.graph.column_kinds import (
-    Column,
-    Kind,
-    boolean_column,
-    category_column,
-    number_column,
-    words_column,
-)
+from graphgate.graph import column_kinds
+from graphgate.graph.column_kinds import Column, Kind
 from graphgate.io.tables import Table
 
 _DAY = 86_400_000_000  # microseconds
@@ -90,10 +84,10 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Co
     table.refuse_first(np.isinf(values), name, "is not finite; fill or drop infinite values")
     if kind == "number":
         # A copy: pandas may change its memory, and Parquet's reader over-allocates its own.
-        return number_column(name, values.copy())
+        return column_kinds.number_column(name, values.copy())
     odd = ~np.isnan(values) & (values != 0) & (values != 1)
     table.refuse_first(odd, name, "is neither true nor false")
-    return boolean_column(values)
+    return column_kinds.boolean_column(values)
 
 
 def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
@@ -136,7 +130,7 @@ def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         column = pc.if_else(pc.is_nan(column), None, column)
     coded = one_piece(column).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
-    return category_column(codes, coded.dictionary.to_pylist())
+    return column_kinds.category_column(codes, coded.dictionary.to_pylist())
 
 
 def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
@@ -159,7 +153,7 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
     coded = words.dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    return words_column(starts, codes, stored, coded.dictionary.to_pylist())
+    return column_kinds.words_column(starts, codes, stored, coded.dictionary.to_pylist())
 
 
 def _word_parts(
