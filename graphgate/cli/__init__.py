@@ -2,15 +2,15 @@
 
 The modules in import order:
 
-    program, options, inputs, methods, embed, estimate, answers, pictures, experiments,
-    datasets
+    program, options, inputs, methods, outputs, embed, estimate, answers, links, pictures,
+    experiments, datasets
 """
 
 from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, estimate, answers, pictures, experiments, datasets
+from graphgate.cli import embed, estimate, answers, links, pictures, experiments, datasets
 
 __all__ = [
     "answers",
@@ -19,6 +19,7 @@ __all__ = [
     "embed",
     "estimate",
     "experiments",
+    "links",
     "main",
     "pictures",
 ]

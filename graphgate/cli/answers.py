@@ -1,4 +1,4 @@
-"""`graphgate similar`, `cluster`, `classify` and `links`: uses of an embedding."""
+"""`graphgate similar`, `cluster` and `classify`: uses of an embedding."""
 
 from __future__ import annotations
 
@@ -12,22 +12,10 @@ import typer
 import graphgate
 from graphgate.cli.inputs import (
     check_files,
-    check_memory,
-    import_from_here,
-    parse_params,
-    read_named_graph,
 )
-from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import (
-    Edges,
-    GraphOptions,
     Json,
-    Model,
-    Nodes,
-    OptionalDataset,
-    Params,
     Seed,
-    reads_graph,
 )
 from graphgate.cli.program import ANSWERS, app, print_table, write_result
 from graphgate.errors import InputError
@@ -178,102 +166,6 @@ def classify(
         _write_rows(out, found.ids, columns, found.predictions)
         typer.echo(f"wrote the predictions for {unknown:,} nodes to {out}")
     write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
-
-
-@app.command(
-    rich_help_panel=ANSWERS,
-    epilog="Example: graphgate links edges.csv --nodes nodes.csv",
-)
-@reads_graph
-def links(
-    options: GraphOptions,
-    edges: Edges = None,
-    nodes: Nodes = None,
-    dataset: OptionalDataset = None,
-    method: Annotated[
-        str, typer.Option(help="linear, gate, gae, another baseline, or your own module:Class.")
-    ] = "linear",
-    val: Annotated[float, typer.Option(help="Fraction of edges held out for validation.")] = 0.05,
-    test: Annotated[float, typer.Option(help="Fraction of edges held out for testing.")] = 0.1,
-    seed: Seed = 0,
-    set_: Params = None,
-    json: Json = None,
-) -> None:
-    """Evaluate link prediction: how well hidden edges are found.
-
-    Some edges are held out from training; AUC and AP (average precision), in percent, are those of
-    held-out edges against sampled non-edges. The linear method scores a pair by its structure
-    decoder, others by the dot product of the two vectors. `graphgate predict-links` proposes edges.
-    """
-    check_files(edges, nodes, json=json)
-    if edges is not None and dataset is not None:
-        raise InputError("give either EDGES or --dataset NAME, not both")
-    from graphgate.experiments.experiment import find_experiment
-    from graphgate.experiments.methods import find_method
-    from graphgate.experiments.protocol import run_links
-
-    import_from_here([method])
-    known = find_method(method)
-    name, graph = read_named_graph(dataset, edges, nodes, options)
-    experiment = None if edges is not None else find_experiment(method, name, "links")
-    params = {**(experiment.params if experiment else {}), **parse_params(set_)}
-    made = known.make(params, seed)
-    if isinstance(made, (graphgate.LinearGATE, graphgate.GATE)):
-        check_memory(made, known.make(params, seed).prepare(graph))
-    run = run_links(made, graph, val_size=val, test_size=test, seed=seed)
-    rows = [
-        [known.title, name, split, *(f"{run.metrics[metric]:.1f}" for metric in metrics)]
-        for split, metrics in {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}.items()
-        if run.metrics[metrics[0]] is not None
-    ]
-    print_table(["method", "graph", "split", "AUC", "AP"], rows)
-    content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
-    write_result(json, content | run.to_dict())
-
-
-@app.command(
-    rich_help_panel=ANSWERS,
-    epilog="Example: graphgate predict-links edges.csv --nodes nodes.csv --top 50 --out links.csv",
-)
-@reads_graph
-def predict_links(
-    options: GraphOptions,
-    edges: Edges = None,
-    nodes: Nodes = None,
-    dataset: OptionalDataset = None,
-    model: Model = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of edges to propose.")] = 100,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
-    ] = None,
-) -> None:
-    """Propose the likeliest edges that the graph does not have.
-
-    Probabilities are calibrated on hidden edges against as many random pairs of nodes. Not all
-    pairs are compared, only those of nodes near each other and of nodes of highest degree.
-    """
-    check_files(edges, nodes, model, table=out)
-    if edges is not None and dataset is not None:
-        raise InputError("give either EDGES or --dataset NAME, not both")
-    _, graph, gate = embedded_graph(None, dataset, model, edges, nodes, options)
-    if not isinstance(gate, graphgate.LinearGATE):
-        raise InputError(f"{model} holds a GATE, which proposes no edges; use the linear method")
-    pairs, scores = gate.predict_links(graph, n=top)
-    if out is None:
-        rows = [
-            [str(one), str(other), f"{score:.4f}"]
-            for (one, other), score in zip(pairs.tolist(), scores.tolist(), strict=True)
-        ]
-        print_table(["source", "target", "probability"], rows)
-        return
-    import pyarrow as pa
-
-    from graphgate.io.table_files import write_table
-    from graphgate.io.tables import id_array
-
-    columns = {"source": id_array(pairs[:, 0]), "target": id_array(pairs[:, 1])}
-    write_table(out, pa.table(columns | {"probability": pa.array(scores)}))
-    typer.echo(f"wrote {len(pairs):,} proposed edges to {out}")
 
 
 def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,15 +35,12 @@ from graphgate.cli.options import (
     StructureWeight,
     reads_graph,
 )
+from graphgate.cli.outputs import Outputs
 from graphgate.cli.program import EMBEDDINGS, app, command_line, print_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from graphgate.estimators.loading import Estimator
     from graphgate.estimators.runs import Rerun
-    from graphgate.graph.graph import Graph
 
 
 @app.command(
@@ -124,7 +119,7 @@ def embed(
             "structure": None if no_structure is None else False,
         },
     }
-    outputs = _Outputs(out, model, attention, scores, reconstruction, page)
+    outputs = Outputs(out, model, attention, scores, reconstruction, page)
     check_files(edges, nodes, run, checkpoint=checkpoint, **vars(outputs))
     if run is not None:
         from graphgate.io.files import check_new_folder
@@ -213,75 +208,6 @@ def _compare(again: Rerun) -> None:
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class _Outputs:
-    """Files to write; None for those that were not requested."""
-
-    embedding: Path | None
-    model: Path | None = None
-    attention: Path | None = None
-    scores: Path | None = None
-    reconstruction: Path | None = None
-    page: Path | None = None
-
-    def check_method(self, method: str) -> None:
-        """Refuse an output that the method of a model does not have."""
-        gate = {"attention": self.attention}
-        chosen_method(method, gate, {"scores": self.scores})
-
-    def check_names(self, graph: Graph, gate: Estimator, run: Path | None = None) -> None:
-        """Before training: the formats can store these ids, labels and feature names."""
-        from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
-        from graphgate.io.model_outputs import check_feature_names
-
-        ending = ".parquet" if self.embedding is None else self.embedding.suffix.lower()
-        labels = graph.label_values()
-        stored_names(ending, graph.ids, labels if ending in LABEL_ENDINGS else None)
-        if run is not None:
-            stored_names(".parquet", graph.ids, labels)
-        if self.reconstruction is not None:
-            check_feature_names(self.reconstruction, getattr(gate, "feature_names_in_", None))
-
-    def write(
-        self, graph: Graph, gate: Estimator, vectors: np.ndarray, encode: Callable[[], Any]
-    ) -> None:
-        """Write what was requested; `encode` computes what there is besides vectors."""
-        from graphgate.io import model_outputs
-
-        if self.embedding is not None:
-            graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)
-            typer.echo(
-                f"wrote {graph.n_nodes:,} vectors of size {vectors.shape[1]} to {self.embedding}"
-            )
-        if self.model is not None:
-            gate.save(self.model)
-            typer.echo(f"wrote the model to {self.model}")
-        if not any((self.attention, self.scores, self.reconstruction, self.page)):
-            return
-        encoded = encode()
-        if self.attention is not None:
-            layers = (encoded.attention.encoder, encoded.attention.decoder)
-            model_outputs.write_attention(self.attention, graph.ids, *layers)
-            typer.echo(f"wrote the attention to {self.attention}")
-        if self.scores is not None:
-            if encoded.edge_values is None:
-                raise InputError(
-                    "there are too few edges to learn how likely one is; omit --scores"
-                )
-            model_outputs.write_edge_scores(self.scores, graph.ids, encoded.edge_values.average)
-            typer.echo(f"wrote the edge scores to {self.scores}")
-        if self.reconstruction is not None:
-            names = getattr(gate, "feature_names_in_", None)
-            features = encoded.reconstruction()
-            model_outputs.write_reconstruction(self.reconstruction, graph.ids, features, names)
-            typer.echo(f"wrote the reconstruction to {self.reconstruction}")
-        if self.page is not None:
-            title = self.page.stem
-            graphgate.write_page(self.page, graph, vectors, encoded.edge_values, title=title)
-            size = self.page.stat().st_size / 2**20
-            typer.echo(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
-
-
 @app.command(
     rich_help_panel=EMBEDDINGS,
     epilog="Example: graphgate transform model.safetensors edges.csv --nodes nodes.csv "
@@ -307,7 +233,7 @@ def transform(
     GATE that is everything within as many hops as the model has layers. Tables are read as in
     training unless options say otherwise.
     """
-    outputs = _Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
+    outputs = Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
     check_files(model, edges, nodes, **vars(outputs))
     gate = graphgate.load_model(model, device=device)
     outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
