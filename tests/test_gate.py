@@ -84,9 +84,12 @@ def test_reconstruct_is_the_decoder():
 @settings(max_examples=25, deadline=None)
 @given(graphs(), st.sampled_from(["identity", "tanh"]), st.integers(0, 99))
 def test_embeddings_move_with_the_nodes(graph, activation, seed):
-    """Renumbering the nodes renumbers the rows of the embedding, and nothing else."""
+    """Renumbering the nodes renumbers the rows of the embedding, and nothing else.
+
+    Where training starts from singular vectors, these are equal up to rotations only.
+    """
     order = np.random.default_rng(seed).permutation(graph.n_nodes)
-    settings = {"epochs": 1, "activation": activation, "dtype": "float64"}
+    settings = {"preset": "authors", "epochs": 1, "activation": activation, "dtype": "float64"}
     whole = small(**settings).fit(graph)
     turned = small(**settings).fit(graph.subgraph(graph.ids[order]))
     np.testing.assert_allclose(turned.embedding_, whole.embedding_[order], rtol=1e-7, atol=1e-9)
