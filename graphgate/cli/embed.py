@@ -57,7 +57,9 @@ def embed(
     out: Annotated[Path | None, EMBEDDING_OUT] = None,
     run: Annotated[
         Path | None,
-        typer.Option(help="Write embedding, model, attention and a record to this new folder."),
+        typer.Option(
+            help="Write embedding, model, values of edges and a record to this new folder."
+        ),
     ] = None,
     repeat: Annotated[
         Path | None,
