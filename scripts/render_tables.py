@@ -147,7 +147,7 @@ def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
     made = {name: _stored(name).markdown() for name in (*SETTINGS, "ablation")}
     made |= {"accuracy": accuracy(), "observations": observations()}
-    made["edges"] = _stored("edges").markdown()
+    made |= {name: _stored(name).markdown() for name in ("edges", "unseen")}
     store = QualityStore(ROOT / "results" / "quality")
     if graphs := store.graphs():
         made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)

@@ -138,8 +138,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="transductive, inductive, formulations, ablation, edges, clustering, links or "
-            "quality (methods × graphs × three tasks).",
+            help="transductive, inductive, formulations, ablation, edges, unseen, clustering, "
+            "links or quality (methods × graphs × three tasks).",
         ),
     ],
     methods: Annotated[

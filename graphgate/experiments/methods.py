@@ -89,7 +89,8 @@ class Method:
 _imported: dict[str, str] = {}  # home -> digest of the source that is in memory
 _BASELINES = "graphgate.baselines"
 _GATE = "graphgate.experiments.methods:quiet_gate"
-_OURS = ("formulations", "ablation", "edges", "answers")
+_LINEAR = "graphgate.estimators.linear_gate:LinearGATE"
+_OURS = ("formulations", "ablation", "edges", "answers", "unseen")
 _SAGE = f"{_BASELINES}.graphsage:GraphSAGE"
 _SMOOTHING = f"{_BASELINES}.smoothing:Smoothing"
 METHODS = {
@@ -121,7 +122,8 @@ METHODS = {
         ),
         Method("dgi", f"{_BASELINES}.convolution_embedders:DGI", "DGI", "X, A"),
         Method("gate", _GATE, "GATE", "X, A", ("paper", *_OURS)),
-        Method("linear", "graphgate.estimators.linear_gate:LinearGATE", "LinearGATE", "X, A", ()),
+        Method("linear", _LINEAR, "LinearGATE", "X, A", ("unseen",)),
+        Method("linear-no-structure", _LINEAR, "LinearGATE, no structure", "X, A", ("unseen",)),
         Method("planetoid-t", f"{_BASELINES}.planetoid:PlanetoidT", "Planetoid-T", "X, A, Y"),
         Method("planetoid-i", f"{_BASELINES}.planetoid:PlanetoidI", "Planetoid-I", "X, A, Y"),
         Method(

@@ -24,6 +24,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "formulations": ("formulations", CLASSIFICATION_SETTINGS),
     "ablation": ("ablation", CLASSIFICATION_SETTINGS),
     "edges": ("edges", CLASSIFICATION_SETTINGS),
+    "unseen": ("unseen", CLASSIFICATION_SETTINGS),
     "clustering": ("answers", ("clustering",)),
     "links": ("answers", ("links",)),
 }
@@ -49,8 +50,8 @@ def reproduce(
 
     Parameters
     ----------
-    table : "transductive", "inductive", "formulations", "ablation", "edges", "clustering" or
-        "links".
+    table : "transductive", "inductive", "formulations", "ablation", "edges", "unseen", "clustering"
+        or "links".
     methods : rows, by name or as `module:Class`; by default all.
     datasets : columns.
     n_runs : runs per cell; by default those of the experiment.
