@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from report import PEERS, TITLES
 
-# Okabe and Ito's colours, told apart by colour-blind readers; hatches tell them apart in grey.
+# Okabe and Ito's colors, which color-blind readers can distinguish; hatches are for gray prints.
 COLOURS = {"ours": "#0072B2", "plain": "#E69F00", "pyg": "#009E73", "dense": "#999999"}
 HATCHES = {"ours": "", "plain": "//", "pyg": "..", "dense": "xx"}
 LABELS = PEERS | {"dense": "dense products alone"}

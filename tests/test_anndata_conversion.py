@@ -6,11 +6,11 @@ import anndata
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graphs import graphs
 from hypothesis import given, settings
+from tissues import layered_tissue
 
 from graphgate import AttributeEncoder, Graph, InputError, from_anndata, to_anndata
-from tests.graphs import graphs
-from tests.tissues import layered_tissue
 
 
 @settings(max_examples=40)

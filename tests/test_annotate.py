@@ -12,6 +12,7 @@ import torch
 from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import adjusted_rand_score
+from tissues import QUICK, layered_tissue
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphgate import (
@@ -23,7 +24,6 @@ from graphgate import (
     from_anndata,
     transform_anndata,
 )
-from tests.tissues import QUICK, layered_tissue
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from tissues import layered_tissue
 
 from graphgate import InputError, embed_anndata
-from tests.tissues import layered_tissue
 
 
 @pytest.fixture

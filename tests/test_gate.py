@@ -721,7 +721,7 @@ def test_the_same_seed_is_bit_identical_in_every_process(threads):
 
 
 def test_thread_counts_agree_to_rounding():
-    """To the bit they do not have to: the libraries split sums by threads (docs/paper.md)."""
+    """They need not agree bit for bit: libraries split sums by threads (docs/paper.md)."""
     graph = load_dataset("cora").graph
     found = []
     for threads in (1, 2):

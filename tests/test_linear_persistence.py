@@ -38,6 +38,7 @@ GRAPHS = {
     "directed": community_graph(1, directed=True),
     "weighted": community_graph(1, weighted=True),
     "words": word_graph(1),
+    "some hundred words": word_graph(1, f=300),
     "many words": word_graph(1, f=700),
     "odd sizes": community_graph(1, n=131, f=37),
     "more nodes than factors": community_graph(1, n=301, f=5),

@@ -6,12 +6,12 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graphs import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphgate import Attributes, Graph, InputError, from_networkx, to_networkx
 from graphgate.errors import InputWarning
-from tests.graphs import graphs
 
 
 def dense(x):

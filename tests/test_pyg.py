@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from graphs import graphs
 from hypothesis import given, settings
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
 from graphgate import AttributeEncoder, Attributes, Graph, InputError, from_pyg, to_pyg
 from graphgate.errors import InputWarning
-from tests.graphs import graphs
 
 # torch calls its CSR tensors a beta, and PyG makes some as it looks at its fields.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")

@@ -8,7 +8,7 @@ from graphs import model_for, random_graph
 
 from graphgate.graph.graph import Graph
 from graphgate.nn import svd_start
-from graphgate.nn.svd_start import right_singular_vectors, start_from_features
+from graphgate.nn.svd_start import axes_of_features, start_from_features
 
 
 def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
@@ -34,24 +34,24 @@ def assert_same_up_to_sign(vectors: np.ndarray, expected: np.ndarray) -> None:
 def test_singular_vectors_are_those_of_numpy(n, f, kind):
     """Twelve features are decomposed exactly, 40 and 80 by iteration."""
     x = low_rank(n, f, 10)
-    found = right_singular_vectors(kind(x), 6, np.random.default_rng(0))
+    found = axes_of_features(kind(x), 6, np.random.default_rng(0))
     assert_same_up_to_sign(found, np.linalg.svd(x)[2][:6].T)
     assert (found[np.abs(found).argmax(axis=0), range(6)] > 0).all()
 
 
 def test_blocks_of_columns_change_nothing(monkeypatch):
     x = low_rank(30, 50, 20)
-    whole = right_singular_vectors(x, 20, np.random.default_rng(0))
+    whole = axes_of_features(x, 20, np.random.default_rng(0))
     monkeypatch.setattr(svd_start, "BLOCK", 7)
-    blocks = right_singular_vectors(x, 20, np.random.default_rng(0))
+    blocks = axes_of_features(x, 20, np.random.default_rng(0))
     np.testing.assert_allclose(whole, blocks, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_there_are_no_more_vectors_than_the_rank(dtype):
     x = low_rank(30, 20, 4).astype(dtype)
-    assert right_singular_vectors(x, 9, np.random.default_rng(0)).shape == (20, 4)
-    assert right_singular_vectors(0 * x, 9, np.random.default_rng(0)).shape == (20, 0)
+    assert axes_of_features(x, 9, np.random.default_rng(0)).shape == (20, 4)
+    assert axes_of_features(0 * x, 9, np.random.default_rng(0)).shape == (20, 0)
 
 
 def test_the_first_weights_are_singular_vectors_and_the_others_the_identity():

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import kneighbors_graph, radius_neighbors_graph
+from tissues import QUICK, layered_tissue
 
 from graphgate import InputWarning, embed_anndata, from_anndata
-from tests.tissues import QUICK, layered_tissue
 
 
 @pytest.fixture

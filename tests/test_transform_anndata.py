@@ -4,6 +4,7 @@ import anndata
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tissues import QUICK, layered_tissue
 
 from graphgate import (
     InputError,
@@ -14,7 +15,6 @@ from graphgate import (
     load_model,
     transform_anndata,
 )
-from tests.tissues import QUICK, layered_tissue
 
 
 @pytest.fixture

@@ -84,13 +84,6 @@ def embedded_graph(
         assert experiment is not None
         gate.set_params(**experiment.params)
     with naming_files(edges, nodes):
-        fit_checked(gate, graph)
-    return name, graph, gate
-
-
-def fit_checked(gate: Estimator, graph: Graph, *, force: bool = False) -> None:
-    """Fit, if memory suffices or `force` says so."""
-    prepared = gate.prepare(graph)
-    if not force:
-        check_memory(gate, prepared)
-    gate.fit(prepared)
+        prepared = gate.prepare(graph)
+    check_memory(gate, prepared)
+    return name, graph, gate.fit(prepared)

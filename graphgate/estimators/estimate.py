@@ -201,12 +201,7 @@ def measured_time(counts: GraphCounts, gate: GATE, graph: Graph | None = None) -
 def measured_counts(counts: GraphCounts, gate: GATE) -> GraphCounts:
     """The size of the graph to measure: no larger than necessary, with the same densities."""
     width = arguments.layer_sizes(gate.dims)[-1]
-    nodes = min(_MOST, max(_FEWEST, _CACHES // (4 * width)))
-    if counts.nodes <= nodes:
-        return counts
-    fraction = nodes / counts.nodes
-    pairs = min(round(counts.pairs * fraction), nodes * (nodes - 1) // 4)
-    return replace(counts, nodes=nodes, pairs=pairs, entries=round(counts.entries * fraction))
+    return counts.shrunk(min(_MOST, max(_FEWEST, _CACHES // (4 * width))))
 
 
 def _measured(gate: GATE, graph: Graph) -> TrainingTime:

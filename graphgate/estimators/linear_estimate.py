@@ -1,7 +1,7 @@
 """What fitting LinearGATE takes: memory from the sizes of its arrays, time by fitting one."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators import hyperparameters as arguments
@@ -52,15 +52,7 @@ def linear_bytes(counts: GraphCounts, gate: LinearGATE) -> int:
 
 def linear_seconds(counts: GraphCounts, gate: LinearGATE, graph: Graph | None) -> float:
     """The duration of `gate.fit`, measured on the graph if it is small, else on one like it."""
-    like = replace(counts)
-    if counts.nodes > _MEASURED:
-        fraction = _MEASURED / counts.nodes
-        like = replace(
-            counts,
-            nodes=_MEASURED,
-            pairs=min(round(counts.pairs * fraction), _MEASURED * (_MEASURED - 1) // 4),
-            entries=round(counts.entries * fraction),
-        )
+    like = counts.shrunk(_MEASURED)
     measured = graph if graph is not None and like == counts else graph_like(like)
     start = time.perf_counter()
     LinearGATE(**gate.get_params()).fit(measured)

@@ -14,8 +14,8 @@ from graphgate.estimators.hyperparameters import DTYPES, LARGEST_SEED
 from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
+from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates
 from graphgate.linear.coordinates import RANK as MOST_COORDINATES
-from graphgate.linear.coordinates import Coordinates
 from graphgate.linear.edge_decoder import COORDINATES, TERMS, EdgeDecoder
 from graphgate.linear.linear_model import LinearModel, n_block_columns
 from graphgate.linear.reconstruction import Reconstruction
@@ -167,7 +167,7 @@ def _consistent(
         and min(sizes["strength"], body["strength"]) > 0
         and sizes["r2"] <= 1
         and 0 <= body["auc"] <= 1
-        and projected == (f > MOST_COORDINATES)
+        and projected == (f > AS_THEY_ARE)
         and (1 <= r <= MOST_COORDINATES if projected else r == f)
         and known == (params["structure"] and has_edges)
         and sizes["rank"] == min(MOST_FACTORS, sizes["n_known"])

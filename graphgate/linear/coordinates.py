@@ -13,7 +13,7 @@ from graphgate.linear.decomposition import right_singular_vectors
 from graphgate.nn.features import FeatureMatrix
 
 RANK = 512
-_AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
+AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
 _ROUNDING = 1e-6  # relative length below which a vector is due to rounding
 
 
@@ -48,7 +48,7 @@ class Coordinates:
         weights = _inverse_document_frequency(x) if counts else _common_scale(x)
         matrix = FeatureMatrix(_weighted(x, weights, counts), device=_CPU, dtype=dtype)
         components = None
-        if matrix.shape[1] > _AS_THEY_ARE:
+        if matrix.shape[1] > AS_THEY_ARE:
             components = right_singular_vectors(
                 matrix.times_by_blocks,
                 lambda m: matrix.multiply_transposed(m, m.new_empty(matrix.shape[1], m.shape[1])),
@@ -81,9 +81,7 @@ class Coordinates:
         features = found.numpy().astype(kind) * back.astype(kind)
         if not self.unit_rows:
             return features
-        lengths = _row_lengths(
-            x * self.weights if isinstance(x, np.ndarray) else x @ sp.diags_array(self.weights)
-        )
+        lengths = _row_lengths(_weighted(x, self.weights, unit_rows=False))
         return features * lengths[:, None].astype(kind)
 
 

@@ -34,7 +34,7 @@ def start_from_features(model: GATEModel, graph: Graph, rng: np.random.Generator
     dims = model.architecture.dims
     dtype = np.float64 if first.dtype == torch.float64 else np.float32
     x = scaled(graph.x, dtype)
-    vectors = right_singular_vectors(x, max(dims[0], _CANDIDATES), rng)
+    vectors = axes_of_features(x, max(dims[0], _CANDIDATES), rng)
     if min(dims) < vectors.shape[1]:
         squares = _squares(x, vectors, [uniform_attention(graph, dtype)] * len(dims))
         vectors = vectors @ _principal_axes(vectors.T @ squares)[1][:, : dims[0]]
@@ -53,7 +53,7 @@ def candidates(dims: Sequence[int], n_features: int) -> int:
     return min(max(dims[0], _CANDIDATES) + _EXTRA, n_features)
 
 
-def right_singular_vectors(x: Features, count: int, rng: np.random.Generator) -> np.ndarray:
+def axes_of_features(x: Features, count: int, rng: np.random.Generator) -> np.ndarray:
     """The top right singular vectors of X as columns, (F, k): `count`, or its rank if that is less.
 
     By subspace iteration. Its random start is in the space of features, so that the order of nodes

@@ -4,7 +4,7 @@ The objective does what the plan says, and the memory estimate counts what the p
 a graph that does not exist yet is planned in the same way as one that starts now.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import Literal, Self
@@ -79,6 +79,14 @@ class GraphCounts:
             raise InputError(f"{n_nodes:,} nodes cannot have {n_edges:,} distinct edges")
         entries = round(density * n_nodes * n_features)
         return cls(n_nodes, pairs, n_features, entries, density < 1, directed)
+
+    def shrunk(self, nodes: int) -> Self:
+        """The counts of a graph of at most this many nodes, with the same densities."""
+        if self.nodes <= nodes:
+            return self
+        fraction = nodes / self.nodes
+        pairs = min(round(self.pairs * fraction), nodes * (nodes - 1) // 4)
+        return replace(self, nodes=nodes, pairs=pairs, entries=round(self.entries * fraction))
 
     @property
     def attended(self) -> int:
