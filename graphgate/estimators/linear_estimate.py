@@ -43,10 +43,11 @@ def linear_bytes(counts: GraphCounts, gate: LinearGATE) -> int:
     # The normalized adjacency, in double precision while it is made.
     edges = 36 * (counts.pairs + n)
     states = 4 * n * r * width
-    # One block and its lengths beside all blocks; or the smaller arrays of the decoder.
-    blocks = n * (4 * r + rank + 2 * r) * width
+    # All blocks, and one of them at every stage of its computation; or the arrays of the decoder.
+    blocks = n * (4 * r + rank + 5 * r) * width
     smaller = min(r, edge_decoder.COORDINATES)
-    decoding = n * (r + 10 * smaller + 3 * rank) * width + edges
+    # Hiding edges sorts them as numbers of 64 bits and copies the graph (measured).
+    decoding = n * (r + 10 * smaller + 3 * rank) * width + 320 * counts.pairs
     return _WORKSPACE + max(x + 3 * n * r * width, edges + states + max(blocks, decoding))
 
 

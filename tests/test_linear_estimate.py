@@ -1,0 +1,55 @@
+"""The memory and time of LinearGATE, before a fit."""
+
+import subprocess
+import sys
+
+import pytest
+
+from graphgate import LinearGATE
+from graphgate.estimators.linear_estimate import estimate_linear, linear_bytes
+from graphgate.training.plan import GraphCounts
+
+COUNTS = GraphCounts.planned(2000, 6000, 40)
+
+MEASURE = """
+import sys
+from graphgate import LinearGATE
+from graphgate.datasets.synthetic import community_graph
+from graphgate.estimators.linear_estimate import linear_bytes
+from graphgate.experiments.measure import measured, resident
+from graphgate.training.plan import GraphCounts
+
+LinearGATE(random_state=0).fit(community_graph(300, 900, 20))  # what libraries allocate once
+graph = community_graph(*map(int, sys.argv[1:4]), n_entries=int(sys.argv[4]))
+before = resident()
+with measured() as cost:
+    LinearGATE(random_state=0).fit(graph)
+print(linear_bytes(GraphCounts.of(graph), LinearGATE()) / 2**20 / (cost.peak_memory_mb - before))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
+@pytest.mark.parametrize("sizes", [(12_000, 60_000, 700, 200_000), (9_000, 300_000, 600, 150_000)])
+def test_the_estimate_is_the_measured_peak(sizes):
+    command = [sys.executable, "-c", MEASURE, *map(str, sizes)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert 0.8 < float(done.stdout) < 1.6
+
+
+def test_structure_and_precision_cost_memory():
+    plain = linear_bytes(COUNTS, LinearGATE(structure=False))
+    assert linear_bytes(COUNTS, LinearGATE()) > plain
+    assert linear_bytes(COUNTS, LinearGATE(structure=False, dtype="float64")) > plain
+
+
+def test_what_does_not_fit_is_not_measured():
+    found = estimate_linear(COUNTS, LinearGATE(), None, available=1000)
+    assert (found.fits, found.seconds) == (False, None)
+    assert estimate_linear(COUNTS, LinearGATE(), None, available=None).seconds > 0
+
+
+def test_a_large_graph_is_measured_on_a_smaller_one_of_the_same_densities():
+    large = GraphCounts.planned(1_000_000, 10_000_000, 100, 0.1)
+    small = large.shrunk(20_000)
+    assert (small.nodes, small.pairs, small.entries) == (20_000, 400_000, 200_000)
+    assert COUNTS.shrunk(20_000) == COUNTS
