@@ -40,6 +40,10 @@ class DivergenceError(InputError):
     """Training diverged; there is no usable result."""
 
 
+class LostProcessError(InputError):
+    """Another process of the same run has ended, so that this one cannot go on."""
+
+
 class InputWarning(UserWarning):
     """Part of the input was ignored or replaced; the message says what and how much."""
 

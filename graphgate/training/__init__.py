@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    plan, memory, objective, sampling, adam, history, checkpoint, loop
+    distributed, tall_matrix, plan, memory, objective, sampling, adam, history, checkpoint, loop
 """

@@ -1,0 +1,130 @@
+"""The processes of one run. All that is sent between them goes through this module.
+
+Under `torchrun`, every process runs the same program on the same input and does a part of the work;
+elsewhere there is one process, and nothing is sent. Traffic is neither encrypted nor authenticated,
+so use trusted networks only.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+from graphgate.errors import InputError, LostProcessError
+
+_ENVIRONMENT = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
+
+
+class Processes:
+    """The processes that share a run, seen from one of them.
+
+    Attributes
+    ----------
+    rank : the number of this process.
+    size : how many there are.
+    seconds : how long this one has communicated, waiting for others included.
+    bytes_sent : how much this one has sent, computed from the sizes of what was exchanged.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+        self.seconds, self.bytes_sent = 0.0, 0
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes and prints."""
+        return self.rank == 0
+
+    def share_of(self, count: int) -> slice:
+        """This process's part of `count` items: contiguous, and of equal size up to one."""
+        return self.shares(count)[self.rank]
+
+    def shares(self, count: int) -> list[slice]:
+        sizes = [count // self.size + (rank < count % self.size) for rank in range(self.size)]
+        ends = list(accumulate(sizes))
+        return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """The sum over all processes, in place; it has the same bits in each of them."""
+        if self.size > 1:
+            with self._communication(2 * tensor.nbytes * (self.size - 1) // self.size):
+                dist.all_reduce(tensor)
+        return tensor
+
+    def gathered(self, tensor: Tensor) -> list[Tensor]:
+        """The tensors of all processes, which have one shape, in the order of ranks."""
+        if self.size == 1:
+            return [tensor]
+        found = [torch.empty_like(tensor) for _ in range(self.size)]
+        with self._communication(tensor.nbytes * (self.size - 1)):
+            dist.all_gather(found, tensor.contiguous())
+        return found
+
+    def exchanged(self, parts: Sequence[Tensor], shapes: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Send `parts[r]` to process r; what was received from each, in the given shapes."""
+        if self.size == 1:
+            return list(parts)
+        sent = torch.cat([part.reshape(-1) for part in parts])
+        counts = [torch.Size(shape).numel() for shape in shapes]
+        received = sent.new_empty(sum(counts))
+        others = sum(part.nbytes for rank, part in enumerate(parts) if rank != self.rank)
+        with self._communication(others):
+            dist.all_to_all_single(received, sent, counts, [part.numel() for part in parts])
+        pieces = received.split(counts)
+        return [piece.view(*shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+    def broadcast(self, tensor: Tensor, source: int = 0) -> Tensor:
+        """The tensor of one process in all of them, in place."""
+        if self.size > 1:
+            with self._communication(tensor.nbytes * (self.rank == source)):
+                dist.broadcast(tensor, source)
+        return tensor
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self.size > 1:
+            with self._communication(0):
+                dist.barrier()
+
+    def agree_on(self, what: str, description: str) -> None:
+        """Refuse to go on where processes have been given different things."""
+        digest = hashlib.sha256(description.encode()).digest()[:7]
+        number = torch.tensor(int.from_bytes(digest, "little"))
+        if len({int(other) for other in self.gathered(number)}) > 1:
+            raise InputError(
+                f"the {self.size} processes of this run have different {what}; start all of them "
+                "with the same command, on the same files"
+            )
+
+    @contextmanager
+    def _communication(self, n_bytes: int) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        except RuntimeError as error:
+            raise LostProcessError(
+                f"process {self.rank} of {self.size} lost another one, which has ended or cannot "
+                "be reached any more; see what that one printed, then start all of them again"
+            ) from error
+        finally:
+            self.seconds += time.perf_counter() - start
+            self.bytes_sent += n_bytes
+
+
+@cache
+def current_processes() -> Processes:
+    """All processes that `torchrun` has started, or that the caller has already joined."""
+    if not dist.is_available():
+        return Processes()
+    if not dist.is_initialized():
+        if any(name not in os.environ for name in _ENVIRONMENT) or os.environ["WORLD_SIZE"] == "1":
+            return Processes()
+        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    return Processes(dist.get_rank(), dist.get_world_size())

@@ -1,0 +1,121 @@
+"""Matrices with one row per node, computed by columns and read by rows.
+
+A product with the adjacency acts on every column by itself, while moments and lengths of rows need
+all columns of some rows. A tall matrix takes blocks of columns, in memory or in a file, and gives
+either.
+"""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+_LARGEST = 1 << 30  # bytes that are read or written at once
+
+
+class TallMatrix:
+    """(N, C), in blocks of columns.
+
+    Parameters
+    ----------
+    shape : N and C.
+    width : columns in a block; the last one may have fewer.
+    folder : where a file holds the numbers; None keeps them in memory. The file has no name, so
+        nothing is left of it when the process ends, however it ends.
+
+    Numbers are read and written rather than mapped: mapped pages would count as memory.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        width: int,
+        dtype: torch.dtype = torch.float32,
+        folder: Path | str | None = None,
+    ) -> None:
+        self.shape, self.dtype = shape, dtype
+        self.columns = [
+            slice(start, min(start + width, shape[1])) for start in range(0, shape[1], width)
+        ]
+        self._blocks: list[Tensor] | None = None
+        if folder is None:
+            self._blocks = [torch.empty(0)] * len(self.columns)
+        else:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed below
+            weakref.finalize(self, self._file.close)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def write_block(self, number: int, block: Tensor) -> None:
+        """Set the columns `self.columns[number]`, (N, c)."""
+        if self._blocks is not None:
+            self._blocks[number] = block
+        else:
+            self._write(block.contiguous(), self._offset(number, 0))
+
+    def block(self, number: int) -> Tensor:
+        if self._blocks is not None:
+            return self._blocks[number]
+        columns = self.columns[number]
+        return self._read((self.shape[0], columns.stop - columns.start), self._offset(number, 0))
+
+    def rows(self, rows: slice) -> Tensor:
+        """(M, C), all columns of some rows; not a view unless there is one block."""
+        found = [self._part(number, rows) for number in range(len(self.columns))]
+        return found[0] if len(found) == 1 else torch.cat(found, dim=1)
+
+    def write_rows(self, rows: slice, values: Tensor) -> None:
+        """Set all columns of some rows; blocks in memory must have been written."""
+        for number, columns in enumerate(self.columns):
+            if self._blocks is not None:
+                self._blocks[number][rows] = values[:, columns]
+            else:
+                self._write(values[:, columns].contiguous(), self._offset(number, rows.start))
+
+    def _part(self, number: int, rows: slice) -> Tensor:
+        if self._blocks is not None:
+            return self._blocks[number][rows]
+        columns = self.columns[number]
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        return self._read(shape, self._offset(number, rows.start))
+
+    def _offset(self, number: int, row: int) -> int:
+        columns = self.columns[number]
+        before = self.shape[0] * columns.start + row * (columns.stop - columns.start)
+        return before * self.dtype.itemsize
+
+    def _read(self, shape: tuple[int, int], offset: int) -> Tensor:
+        found = torch.empty(shape, dtype=self.dtype)
+        for part, at in _pieces(found, offset):
+            done = os.preadv(self._file.fileno(), [part], at)
+            if done < len(part):
+                raise OSError(f"a temporary file ended after {at + done:,} bytes")
+        return found
+
+    def _write(self, values: Tensor, offset: int) -> None:
+        for part, at in _pieces(values, offset):
+            done = 0
+            while done < len(part):
+                done += os.pwrite(self._file.fileno(), part[done:], at + done)
+
+
+def _pieces(tensor: Tensor, offset: int) -> Iterator[tuple[memoryview, int]]:
+    """The memory of a tensor, piece by piece, and where each piece is in the file."""
+    if tensor.numel() == 0:
+        return
+    memory = tensor.numpy().reshape(-1).view("B").data
+    for start in range(0, len(memory), _LARGEST):
+        yield memory[start : start + _LARGEST], offset + start
+
+
+def row_chunks(n: int, size: int) -> list[slice]:
+    """N rows in chunks of at most `size`, of nearly equal size."""
+    count = max(1, -(-n // max(size, 1)))
+    ends = [n * at // count for at in range(count + 1)]
+    return [slice(start, end) for start, end in pairwise(ends)]
