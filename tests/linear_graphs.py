@@ -6,6 +6,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.graph.graph import Graph
+from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.linear_plan import LinearPlan
+from graphgate.linear.workspace import Workspace
+
+
+def described(model: LinearModel):
+    """From a graph to coordinates, as `EdgeDecoder.fit` takes it."""
+
+    def describe(graph: Graph):
+        matrix = model.coordinates.weighted(graph.x)
+        return lambda columns: model.coordinates.block(matrix, columns)
+
+    return describe
+
+
+def workspace(n: int, **plan) -> Workspace:
+    return Workspace(LinearPlan(**plan), n)
 
 
 def community_graph(

@@ -1,8 +1,11 @@
 """Run a function in several processes that are joined as those of `torchrun` are."""
 
 import os
+import pickle
 import socket
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,18 +22,16 @@ def run_in_processes(size: int, function: Callable[..., Any], *args: Any) -> lis
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
-    results = context.SimpleQueue()
-    multiprocessing.spawn(_run, (size, port, results, function, args), nprocs=size)
-    found = dict(results.get() for _ in range(size))
-    return [found[rank] for rank in range(size)]
+    with tempfile.TemporaryDirectory() as folder:
+        multiprocessing.spawn(_run, (size, port, folder, function, args), nprocs=size)
+        return [pickle.loads((Path(folder) / str(rank)).read_bytes()) for rank in range(size)]
 
 
-def _run(rank: int, size: int, port: int, results: Any, function: Any, args: Any) -> None:
+def _run(rank: int, size: int, port: int, folder: str, function: Any, args: Any) -> None:
     torch.set_num_threads(1)
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     os.environ |= where | {"RANK": str(rank), "WORLD_SIZE": str(size)}
     processes = current_processes()
     assert isinstance(processes, Processes)
-    results.put((rank, function(processes, *args)))
+    (Path(folder) / str(rank)).write_bytes(pickle.dumps(function(processes, *args)))
     processes.wait()

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from linear_graphs import workspace
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from graphgate.linear.coordinates import Coordinates
 
 
 def fit(x, dtype=torch.float64):
-    return Coordinates.fit(x, torch.Generator().manual_seed(0), dtype)
+    generator = torch.Generator().manual_seed(0)
+    coordinates, matrix = Coordinates.fit(x, workspace(x.shape[0]), generator, dtype)
+    return coordinates, coordinates.block(matrix, slice(0, len(coordinates.center)))
 
 
 def counts(n: int = 30, f: int = 12, seed: int = 0) -> np.ndarray:

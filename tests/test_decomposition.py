@@ -5,15 +5,20 @@ import pytest
 import torch
 from linear_graphs import same_up_to_sign
 
-from graphgate.linear.decomposition import right_singular_vectors, with_fixed_signs
+from graphgate.linear.decomposition import (
+    orthonormalized,
+    right_singular_vectors,
+    with_fixed_signs,
+)
 
 
 def found_for(matrix: np.ndarray, rank: int, seed: int = 0, dtype=torch.float64) -> np.ndarray:
     a = torch.tensor(matrix, dtype=dtype)
     generator = torch.Generator().manual_seed(seed)
-    vectors = right_singular_vectors(
-        lambda m: a @ m, lambda m: a.T @ m, matrix.shape, rank, generator, dtype
+    vectors, lengths = right_singular_vectors(
+        lambda m: a.T @ (a @ m), matrix.shape, rank, generator, dtype
     )
+    np.testing.assert_allclose(lengths, torch.linalg.vector_norm(a @ vectors, dim=0), atol=1e-6)
     assert vectors.is_contiguous()  # as after saving and loading
     return vectors.numpy()
 
@@ -63,6 +68,25 @@ def test_the_seed_decides_every_bit():
     one, again, other = (found_for(matrix, 5, seed, torch.float32) for seed in (4, 4, 5))
     assert one.dtype == np.float32
     assert one.tobytes() == again.tobytes() != other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("spread", [1.0, 0.3, 1e-4, 0.0])
+def test_columns_of_many_rows_are_orthonormalized(spread, dtype):
+    rng = np.random.default_rng(6)
+    scales = np.array([1.0, 1.0, 1.0, spread])
+    columns = torch.tensor(rng.normal(size=(900, 4)) * scales + 0.1, dtype=dtype)
+    found = orthonormalized(columns).double().numpy()
+    accuracy = 1e-6 if dtype == torch.float32 else 1e-13
+    np.testing.assert_allclose(found.T @ found, np.eye(4), atol=10 * accuracy)
+    rest = columns.double().numpy() - found @ (found.T @ columns.double().numpy())
+    np.testing.assert_allclose(rest, 0, atol=100 * accuracy)
+
+
+def test_a_tall_matrix_is_decomposed_from_all_its_columns():
+    matrix = np.random.default_rng(7).normal(size=(6000, 40)) * 0.8 ** np.arange(40)
+    found = found_for(matrix, 10)
+    same_up_to_sign(found, np.linalg.svd(matrix, full_matrices=False).Vh[:10].T, atol=1e-10)
 
 
 def test_signs_are_fixed_by_the_largest_entry():

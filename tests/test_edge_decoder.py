@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from linear_graphs import averaging, community_graph, operator, smoothing, unit
+from linear_graphs import (
+    averaging,
+    community_graph,
+    described,
+    operator,
+    smoothing,
+    unit,
+    workspace,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -13,27 +21,34 @@ from graphgate import Graph
 from graphgate.graph.link_split import split_links
 from graphgate.linear import edge_decoder
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
-from graphgate.linear.linear_model import LinearModel, NodeStates
+from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.node_states import NodeStates
 from graphgate.linear.propagation import Propagation
-from graphgate.linear.reconstruction import Reconstruction
+from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
 
 
 def model_of(graph: Graph, *, structure: bool = True) -> tuple[LinearModel, NodeStates]:
     generator = torch.Generator().manual_seed(0)
-    settings = {"structure": structure, "generator": generator, "dtype": torch.float64}
-    return LinearModel.fit(graph, 8, **settings)[:2]
+    space = workspace(graph.n_nodes)
+    settings = {"workspace": space, "generator": generator, "dtype": torch.float64}
+    model, _ = LinearModel.fit(graph, 8, structure=structure, **settings)
+    return model, model.states(graph, space, step=True)
+
+
+def fitted(graph: Graph, model: LinearModel, seed: int) -> EdgeDecoder | None:
+    return EdgeDecoder.fit(graph, model, workspace(graph.n_nodes), described(model), seed)
 
 
 def decoder_of(graph: Graph, seed: int = 0, **settings) -> EdgeDecoder | None:
-    model, states = model_of(graph, **settings)
-    return EdgeDecoder.fit(graph, model, states.own, seed)
+    return fitted(graph, model_of(graph, **settings)[0], seed)
 
 
 def dense_terms(states: NodeStates, graph: Graph, weights: np.ndarray, unit_weight: float):
     """(N, N, 9), of all pairs."""
     k = len(weights)
-    own, step = states.own[:, :k].numpy(), operator(graph, unit_weight)
+    own = states.own.rows(slice(0, graph.n_nodes))[:, :k].numpy()
+    step = operator(graph, unit_weight)
     blocks = [
         own,
         step @ own,
@@ -65,7 +80,7 @@ GRAPHS = {
 def test_probabilities_follow_from_nine_terms(kind, structure, monkeypatch):
     graph = GRAPHS[kind]
     model, states = model_of(graph, structure=structure)
-    decoder = EdgeDecoder.fit(graph, model, states.own, 0)
+    decoder = fitted(graph, model, 0)
     k = min(graph.n_features, 256)  # of at least as many nodes
     assert decoder.reconstruction.weights.shape == (k, k)
     expected = dense_terms(states, graph, decoder.reconstruction.weights.numpy(), model.unit)
@@ -87,18 +102,21 @@ def test_probabilities_follow_from_nine_terms(kind, structure, monkeypatch):
 
 def by_hand(graph: Graph, seed: int, *, structure: bool = True):
     """Terms and truth of the hidden pairs to fit on, and of those to test on."""
-    model, states = model_of(graph, structure=structure)
+    model, _ = model_of(graph, structure=structure)
     split = split_links(graph, val_size=0.05, test_size=0.05, random_state=seed)
     thinned = split.graph
     generator = torch.Generator().manual_seed(seed)
-    factors = None
+    factors, space = None, workspace(graph.n_nodes)
     if structure:
-        factors = StructureFactors.fit(thinned, generator, torch.float64).of(thinned)
+        _, factors = StructureFactors.fit(thinned, space, generator, torch.float64)
     propagation = Propagation(thinned, model.unit, torch.float64)
-    own = states.own[:, :256].contiguous()
-    hidden = NodeStates.of(propagation, own, factors, model.coordinates.shortest)
+    masked = random_half(graph.n_nodes, generator, torch.float64)
+    own = described(model)(thinned)
+    k = min(len(model.coordinates.center), 256)
+    shortest = model.coordinates.shortest
+    hidden = NodeStates.of("edges", space, propagation, own, k, factors, shortest, masked)
     strength = model.reconstruction.strength
-    found = Reconstruction.fit(propagation, own, hidden.context, generator, strength)
+    found = Reconstruction.fit(hidden, random_hidden(graph.n_nodes, generator), strength)
     terms = dense_terms(hidden, thinned, found.weights.numpy(), model.unit)
     return [
         (terms[tuple(np.concatenate(parts).T)], np.repeat([1, 0], len(parts[0])))

@@ -19,7 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphgate import Graph, InputError, LinearGATE
 from graphgate.errors import UnknownNodesWarning
-from graphgate.linear.linear_model import NodeStates
+from graphgate.linear.linear_model import block_rows
+from graphgate.linear.node_states import NodeStates
 
 
 def small(**settings) -> LinearGATE:
@@ -381,7 +382,7 @@ def test_a_new_node_with_known_neighbors_has_a_place(directed):
         assert gate.transform(graph).shape == (80, 6)
     v = np.zeros((80, 78))
     v[graph.rows(gate.model_.structure.ids)] = gate.model_.structure.vectors
-    found = gate.model_.states(graph).factors.numpy()
+    found = gate._states(graph).factors.numpy()
     np.testing.assert_allclose(found, normalized(graph) @ v, atol=1e-12)
     assert (np.abs(found[hidden]).sum(axis=1) > 0).all()
 
@@ -399,12 +400,12 @@ def test_nodes_without_known_neighbors_have_none(recwarn):
     ):
         with pytest.warns(UnknownNodesWarning, match=message):
             assert np.isfinite(np.asarray(use()[-1])).all()
-    states = gate.model_.states(other)
+    states = gate._states(other)
     assert (states.factors == 0).all()
-    blocks = states.blocks(gate.model_.reconstruction)
+    blocks = block_rows(states, gate.model_.reconstruction)(slice(0, other.n_nodes))
     assert (blocks[:, 40:] == 0).all()
     # All but the place is as it was.
-    known = gate.model_.states(graph).blocks(gate.model_.reconstruction)
+    known = block_rows(gate._states(graph), gate.model_.reconstruction)(slice(0, 80))
     assert torch.equal(blocks[:, :40], known[:, :40])
 
 
@@ -466,10 +467,11 @@ def test_reconstructions_are_in_the_units_of_the_features(kind):
 def test_a_graph_with_edges_is_reconstructed_from_its_context():
     graph = community_graph(18)
     gate = small(dtype="float64").fit(graph)
-    states: NodeStates = gate.model_.states(graph)
+    states: NodeStates = gate._states(graph)
     center, scale = graph.x.mean(axis=0), np.abs(graph.x).max()
     # In fit, half of the nodes were masked.
-    expected = scale * (0.5 * states.context @ gate.model_.reconstruction.weights).numpy() + center
+    context = states.context.rows(slice(0, graph.n_nodes))
+    expected = scale * (0.5 * context @ gate.model_.reconstruction.weights).numpy() + center
     np.testing.assert_allclose(gate.reconstruct(graph), expected, rtol=1e-9)
 
 
@@ -494,7 +496,7 @@ def test_scores_are_probabilities_by_id():
     np.testing.assert_allclose(gate.score_edges(edges[:, ::-1]), scores, rtol=1e-5)
     assert same_bytes(gate.score_edges(edges, graph), scores)
     rows = graph.rows(edges.ravel()).reshape(-1, 2)
-    expected = gate.decoder_.probabilities(gate.model_.states(graph), rows)
+    expected = gate.decoder_.probabilities(gate._states(graph, step=True), rows)
     np.testing.assert_array_equal(scores, expected)
     assert gate.score_edges([]).shape == (0,)
     assert gate.score_edges([("n1", "n2")]).shape == (1,)

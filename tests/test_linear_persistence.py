@@ -91,11 +91,12 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
         "random_state": 9,
         "dtype": "float64",
     }
-    assert changed.keys() == PARAMS.keys() == LinearGATE().get_params().keys()
+    how = {"memory_limit", "scratch", "progress"}  # nothing that decides the result
+    assert changed.keys() == PARAMS.keys() == LinearGATE().get_params().keys() - how
     gate = LinearGATE(**changed).fit(GRAPHS["attributes"])
     gate.set_params(n_components=99, dtype="float32", structure=True)  # what was not used
     gate.save(path)
-    assert LinearGATE.load(path).get_params() == changed
+    assert LinearGATE.load(path).get_params() == LinearGATE(**changed).get_params()
 
 
 def test_parameters_may_be_scalars_of_numpy(path):
@@ -108,7 +109,8 @@ def test_parameters_may_be_scalars_of_numpy(path):
         dtype=torch.float64,
     )
     gate.save(path)
-    assert LinearGATE.load(path).get_params() == {
+    found = LinearGATE.load(path).get_params()
+    assert {name: found[name] for name in PARAMS} == {
         "n_components": 4,
         "structure": True,
         "scale": False,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from linear_graphs import community_graph
+from linear_graphs import community_graph, described, workspace
 
 from graphgate import Graph
 from graphgate.linear import link_proposals
@@ -15,11 +15,12 @@ from graphgate.linear.link_proposals import propose_links
 class Fitted:
     def __init__(self, graph: Graph, *, structure: bool = True, dtype=torch.float64) -> None:
         generator = torch.Generator().manual_seed(0)
-        model, self.states, _ = LinearModel.fit(
-            graph, 8, structure=structure, generator=generator, dtype=dtype
+        space = workspace(graph.n_nodes)
+        model, _ = LinearModel.fit(
+            graph, 8, structure=structure, workspace=space, generator=generator, dtype=dtype
         )
-        self.graph = graph
-        self.decoder = EdgeDecoder.fit(graph, model, self.states.own, 0)
+        self.graph, self.states = graph, model.states(graph, space, step=True)
+        self.decoder = EdgeDecoder.fit(graph, model, space, described(model), 0)
 
     def propose(self, n: int, seed: int = 0, known=None) -> tuple[np.ndarray, np.ndarray]:
         known = self.graph.adjacency if known is None else known

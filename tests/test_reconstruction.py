@@ -3,27 +3,39 @@
 import numpy as np
 import pytest
 import torch
-from linear_graphs import community_graph, dense_x, operator, smoothing
+from linear_graphs import community_graph, dense_x, operator, smoothing, workspace
 from sklearn.linear_model import Ridge
 
 from graphgate import Graph
+from graphgate.linear.node_states import CONTEXT_RESTART as RESTART
+from graphgate.linear.node_states import CONTEXT_STEPS as STEPS
+from graphgate.linear.node_states import NodeStates
 from graphgate.linear.propagation import Propagation, mean_weight
 from graphgate.linear.reconstruction import (
-    RESTART,
-    STEPS,
     STRENGTHS,
     Reconstruction,
-    smooth_context,
+    random_half,
+    random_hidden,
 )
 
 
-def solved(graph: Graph, seed: int = 0, dtype=torch.float64, strength: float | None = None):
+def solved(graph: Graph, seed: int = 0, dtype=torch.float64, strength: float | None = None, **plan):
     """The reconstruction of centered features, and these features."""
     z = torch.tensor(centered(graph), dtype=dtype)
-    propagation = Propagation(graph, mean_weight(graph), dtype)
     generator = torch.Generator().manual_seed(seed)
-    context = smooth_context(propagation, z)
-    return Reconstruction.fit(propagation, z, context, generator, strength)
+    masked = random_half(graph.n_nodes, generator, dtype)
+    hidden = random_hidden(graph.n_nodes, generator)
+    states = NodeStates.of(
+        "nodes",
+        workspace(graph.n_nodes, **plan),
+        Propagation(graph, mean_weight(graph), dtype),
+        lambda columns: z[:, columns].contiguous(),
+        z.shape[1],
+        None,
+        0.0,
+        masked,
+    )
+    return Reconstruction.fit(states, hidden, strength)
 
 
 def centered(graph: Graph) -> np.ndarray:

@@ -13,7 +13,9 @@ from graphgate.estimators import hyperparameters
 from graphgate.estimators.base import inner_products
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates
+from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.propagation import Propagation, mean_weight
+from graphgate.linear.workspace import Workspace
 
 # steps -> the weight of a node's own coordinates
 _OWN = {2: 0.33, 16: 0.05}
@@ -40,8 +42,9 @@ class RawSVD(InductiveEmbedder):
 
     def _learn(self, graph: Graph) -> np.ndarray:
         generator = torch.Generator().manual_seed(hyperparameters.seed(self.random_state))
-        self.coordinates_, z = Coordinates.fit(graph.x, generator, torch.float32)
-        return self._spread(z + self.coordinates_.center, graph).numpy()
+        workspace = Workspace(LinearPlan(), graph.n_nodes)
+        self.coordinates_, _ = Coordinates.fit(graph.x, workspace, generator, torch.float32)
+        return self._embed(graph)
 
     def _embed(self, graph: Graph) -> np.ndarray:
         z = self.coordinates_.transform(graph.x) + self.coordinates_.center

@@ -10,7 +10,8 @@ import torch
 
 from graphgate.graph.graph import Graph
 from graphgate.linear.edge_decoder import EdgeDecoder
-from graphgate.linear.linear_model import LinearModel, NodeStates
+from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.node_states import NodeStates
 from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.pattern import AttentionPattern
 
@@ -117,5 +118,6 @@ class ScoredGraph:
 
     def reconstruction(self) -> np.ndarray:
         """X̂, (N, F), dense."""
-        z = self.model.reconstruction.coordinates(self.states.context)
+        context = self.states.context.rows(slice(0, self.graph.n_nodes))
+        z = self.model.reconstruction.coordinates(context)
         return self.model.coordinates.inverse_transform(z, self.graph.x)

@@ -20,13 +20,17 @@ from graphgate.estimators.linear_estimate import (
     LinearEstimate,
     estimate_linear,
     graph_like,
-    linear_bytes,
 )
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.training.adam import Adam
-from graphgate.training.memory import available_bytes, graph_bytes, training_bytes
+from graphgate.training.memory import (
+    available_bytes,
+    format_bytes,
+    graph_bytes,
+    training_bytes,
+)
 from graphgate.training.objective import training_objective
 from graphgate.training.plan import GraphCounts, TrainingPlan
 
@@ -145,7 +149,8 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
     """
     counts, dims, hint = GraphCounts.of(graph), None, ""
     if isinstance(gate, LinearGATE):
-        available, needed = available_bytes(), linear_bytes(counts, gate)
+        available, size = available_bytes(), gate.size(counts)
+        needed = size.bytes(size.plan(available))
     else:
         plan, available = plan_for(counts, gate), _available(gate)
         needed = training_bytes(plan)
@@ -229,16 +234,6 @@ def _epoch_seconds(gate: GATE, graph: Graph) -> float:
         optimizer.step()
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds[1:]))
-
-
-def format_bytes(amount: float) -> str:
-    """A number of bytes with a binary unit."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            break
-        amount /= 1024
-    digits = 0 if unit in ("bytes", "KiB") or amount >= 100 else 1
-    return f"{amount:.{digits}f} {unit}"
 
 
 def format_seconds(seconds: float) -> str:

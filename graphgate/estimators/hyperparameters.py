@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,3 +164,20 @@ def from_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that `to_json` wrote."""
     found = {name: math.inf if value == _INFINITY else value for name, value in params.items()}
     return found | ({"dims": tuple(params["dims"])} if "dims" in params else {})
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", start=1)}
+
+
+def memory_limit(value: Any) -> int:
+    """A number of bytes, or text such as "2GiB" or "500 MB"."""
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", value.lower())
+        if found and found[2] in _UNITS:
+            value = float(found[1]) * _UNITS[found[2]]
+    if not isinstance(value, (int, float)) or not 1 <= value < 2**63:
+        raise InputError(
+            f"memory_limit must be a number of bytes or text such as '2GiB', got {value!r}"
+        )
+    return int(value)

@@ -1,6 +1,9 @@
 """LinearGATE, the linear graph auto-encoder, solved in closed form, as a scikit-learn estimator."""
 
+import hashlib
+import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,11 +24,19 @@ from graphgate.estimators.linear_persistence import (
 from graphgate.estimators.persistence import FittedState
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
+from graphgate.io.progress import progress_bar
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
-from graphgate.linear.linear_model import LinearModel, NodeStates
+from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.linear_plan import LinearPlan, LinearSize
 from graphgate.linear.link_proposals import propose_links
+from graphgate.linear.node_states import NodeStates
 from graphgate.linear.report import report_on
+from graphgate.linear.scratch import Scratch
+from graphgate.linear.workspace import Workspace
 from graphgate.preprocessing.structural import structural_attributes
+from graphgate.training.distributed import Processes, current_processes
+from graphgate.training.memory import available_bytes, resident_bytes
+from graphgate.training.plan import GraphCounts
 
 
 class LinearGATE(GraphEmbedder):
@@ -47,6 +58,12 @@ class LinearGATE(GraphEmbedder):
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of masks and projections, an int, a NumPy RandomState or None.
     dtype : precision, "float32" or "float64".
+    memory_limit : how much memory the process may take in all, in bytes or as text such as "2GiB".
+        Where that is not enough for everything at once, columns are computed a few at a time, and
+        kept in a temporary file. By default, what takes more than 1 GiB is kept in a file.
+    scratch : new folder for intermediate results, from which an interrupted `fit` resumes; it is
+        removed at the end.
+    progress : show a progress bar (on terminals only).
 
     Attributes
     ----------
@@ -75,12 +92,18 @@ class LinearGATE(GraphEmbedder):
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         dtype: str = "float32",
+        memory_limit: int | str | None = None,
+        scratch: str | Path | None = None,
+        progress: bool = True,
     ) -> None:
         self.n_components = n_components
         self.structure = structure
         self.scale = scale
         self.random_state = random_state
         self.dtype = dtype
+        self.memory_limit = memory_limit
+        self.scratch = scratch
+        self.progress = progress
 
     @torch.no_grad()
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
@@ -92,16 +115,35 @@ class LinearGATE(GraphEmbedder):
         structure = arguments.boolean("structure", self.structure)
         dtype, seed = arguments.dtype(self.dtype), arguments.seed(self.random_state)
         graph = self._graph_to_fit(X, adjacency)
-        self.model_, states, z = LinearModel.fit(
-            graph,
-            n_components,
-            structure=structure,
-            generator=torch.Generator().manual_seed(seed),
-            dtype=dtype,
-        )
-        describe = self._described_by_edges if self.fitted_on_.content == "edges" else None
-        self.decoder_ = EdgeDecoder.fit(graph, self.model_, states.own, seed, describe)
-        self.report_ = report_on(self.model_, self.decoder_, described=describe is None)
+        processes = current_processes()
+        params = [n_components, structure, seed, self._dtype_name]
+        run = ""
+        if processes.size > 1 or self.scratch is not None:
+            run = json.dumps([params, graph.fingerprint()])
+            processes.agree_on("graphs or parameters", run)
+        plan = self._plan(graph)
+        steps = plan.steps(graph.n_features, structure=structure and graph.n_edges > 0)
+        show = self.progress and processes.leads
+        with progress_bar("solving", steps / processes.size, show=show) as advance:
+            workspace = Workspace(
+                plan,
+                graph.n_nodes,
+                processes,
+                scratch=self._files(processes, run),
+                advance=advance,
+            )
+            self.model_, z = LinearModel.fit(
+                graph,
+                n_components,
+                structure=structure,
+                workspace=workspace,
+                generator=torch.Generator().manual_seed(seed),
+                dtype=dtype,
+            )
+            self.decoder_ = EdgeDecoder.fit(graph, self.model_, workspace, self._described, seed)
+        workspace.clear()
+        described = self.fitted_on_.content != "edges"
+        self.report_ = report_on(self.model_, self.decoder_, described=described)
         self.embedding_, self.seed_ = z.numpy(), seed
         self.notes_: dict[str, Any] = {}
         self._params = {
@@ -121,17 +163,18 @@ class LinearGATE(GraphEmbedder):
         Give the nodes to embed together with their neighborhood: what is more than two steps away
         counts little. `nodes` (ids or a mask) selects rows, in that order.
         """
-        z = self.encode(X, adjacency=adjacency).embedding
+        graph = self._encoded(self._checked_graph(X, adjacency))
+        z = self.model_.embed(self._states(graph)).numpy()
         if nodes is None:
             return self._with_ids(z, X)
-        rows = self._checked_graph(X, adjacency).rows(nodes)
+        rows = graph.rows(nodes)
         return self._with_ids(z[rows], X, rows)
 
     @torch.no_grad()
     def encode(self, X: Any, *, adjacency: Any = None) -> ScoredGraph:
         """Embedding, scores of edges and reconstruction of a graph, from one pass over it."""
         graph = self._encoded(self._checked_graph(X, adjacency))
-        return ScoredGraph(self.model_, self.decoder_, self._states(graph), graph)
+        return ScoredGraph(self.model_, self.decoder_, self._states(graph, step=True), graph)
 
     def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """X̂, the features as their neighborhood and they themselves suggest them, (N, F), dense."""
@@ -148,7 +191,7 @@ class LinearGATE(GraphEmbedder):
         """
         decoder, graph = self._decoder(), self._known_graph(graph)
         rows = edge_pairs(pairs, graph.ids)
-        return decoder.probabilities(self._states(graph), rows)
+        return decoder.probabilities(self._states(graph, step=True), rows)
 
     @torch.no_grad()
     def predict_links(self, graph: Graph | None = None, n: int = 100) -> tuple[np.ndarray, Any]:
@@ -167,7 +210,7 @@ class LinearGATE(GraphEmbedder):
         """
         n = arguments.integer("n", n)
         decoder, graph = self._decoder(), self._known_graph(graph)
-        similarity = decoder.similarity(self._states(graph))
+        similarity = decoder.similarity(self._states(graph, step=True))
         rows, scores = propose_links(decoder, similarity, graph.adjacency, n, self.seed_)
         return graph.ids[rows], scores
 
@@ -180,7 +223,8 @@ class LinearGATE(GraphEmbedder):
         """
         if self.decoder_ is None:
             return super().pair_scores(pairs)
-        return self.decoder_.probabilities(self._states(self._known_graph(None)), pairs)
+        states = self._states(self._known_graph(None), step=True)
+        return self.decoder_.probabilities(states, pairs)
 
     def _decoder(self) -> EdgeDecoder:
         check_is_fitted(self)
@@ -192,11 +236,14 @@ class LinearGATE(GraphEmbedder):
             )
         return self.decoder_
 
-    def _described_by_edges(self, graph: Graph) -> Tensor:
-        """Coordinates of nodes that have nothing but edges."""
-        assert self.encoder_ is not None
-        attributes = structural_attributes(graph.adjacency, graph.ids)
-        return self.model_.coordinates.transform(self.encoder_.transform(attributes))
+    def _described(self, graph: Graph) -> Callable[[slice], Tensor]:
+        """From some columns to these coordinates of the nodes of a graph."""
+        coordinates, x = self.model_.coordinates, graph.x
+        if self.fitted_on_.content == "edges":
+            assert self.encoder_ is not None
+            x = self.encoder_.transform(structural_attributes(graph.adjacency, graph.ids))
+        matrix = coordinates.weighted(x)
+        return lambda columns: coordinates.block(matrix, columns)
 
     def _known_graph(self, graph: Graph | None) -> Graph:
         if graph is not None:
@@ -205,7 +252,26 @@ class LinearGATE(GraphEmbedder):
             raise InputError("a loaded model holds no graph; pass the graph that the nodes are in")
         return self._graph
 
-    def _states(self, graph: Graph) -> NodeStates:
+    def size(self, counts: GraphCounts) -> LinearSize:
+        """What decides the memory and the time of a fit on a graph of this size."""
+        components = arguments.integer("n_components", self.n_components)
+        structure = arguments.boolean("structure", self.structure)
+        return LinearSize(counts, components, structure, arguments.dtype(self.dtype).itemsize)
+
+    def _plan(self, graph: Graph) -> LinearPlan:
+        size, available = self.size(GraphCounts.of(graph)), available_bytes()
+        if self.memory_limit is not None:
+            available = arguments.memory_limit(self.memory_limit) - resident_bytes()
+        return size.plan(available, limited=self.memory_limit is not None)
+
+    def _files(self, processes: Processes, run: str) -> Scratch | None:
+        """Those to resume from, if they are wanted."""
+        if self.scratch is None:
+            return None
+        digest = hashlib.sha256(f"{processes.size} {run}".encode()).hexdigest()
+        return Scratch(Path(self.scratch) / f"process-{processes.rank}", digest)
+
+    def _states(self, graph: Graph, *, step: bool = False) -> NodeStates:
         structure = self.model_.structure
         placeless = 0 if structure is None else structure.n_without_place(graph)
         if placeless:
@@ -216,7 +282,7 @@ class LinearGATE(GraphEmbedder):
                 UnknownNodesWarning,
                 stacklevel=3,
             )
-        return self.model_.states(graph)
+        return self.model_.states(graph, Workspace(self._plan(graph), graph.n_nodes), step=step)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header).

@@ -15,14 +15,15 @@ from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
 from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates
-from graphgate.linear.coordinates import RANK as MOST_COORDINATES
-from graphgate.linear.edge_decoder import COORDINATES, TERMS, EdgeDecoder
+from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
 from graphgate.linear.linear_model import LinearModel, n_block_columns
+from graphgate.linear.linear_plan import LARGE, LinearPlan
 from graphgate.linear.reconstruction import Reconstruction
-from graphgate.linear.structure import RANK as MOST_FACTORS
 from graphgate.linear.structure import StructureFactors
 
 KIND = "linear-model"
+PLANS = [LinearPlan.of(n) for n in (1, LARGE + 1)]  # they differ in nothing else that is stored
+MOST = PLANS[0]
 PARAMS: Schema = {
     "n_components": int,
     "structure": bool,
@@ -159,6 +160,7 @@ def _consistent(
         return False
     f, r, has_edges = state.n_features, sizes["n_coordinates"], state.fitted_on.has_edges
     projected, known = sizes["projected"], sizes["ids"] is not None
+    compared = {min(r, plan.decoder_coordinates) for plan in PLANS}
     return (
         0 <= params["random_state"] <= LARGEST_SEED
         and 1 <= sizes["n_components"] <= params["n_components"]
@@ -167,12 +169,11 @@ def _consistent(
         and min(sizes["strength"], body["strength"]) > 0
         and sizes["r2"] <= 1
         and 0 <= body["auc"] <= 1
-        and projected == (f > AS_THEY_ARE)
-        and (1 <= r <= MOST_COORDINATES if projected else r == f)
+        and (1 <= r <= min(f, MOST.coordinates) if projected else r == f <= AS_THEY_ARE)
         and known == (params["structure"] and has_edges)
-        and sizes["rank"] == min(MOST_FACTORS, sizes["n_known"])
+        and known <= sizes["rank"] <= min(MOST.factors, sizes["n_known"])
         and (sizes["n_known"] > 0) == known
-        and (decoder is None or (has_edges and decoder["n_coordinates"] == min(r, COORDINATES)))
+        and (decoder is None or (has_edges and decoder["n_coordinates"] in compared))
     )
 
 

@@ -99,15 +99,13 @@ class GraphArrays:
     def without_edges(self, pairs: Any) -> Self:
         """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
         u, v = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
-        n = self.n_nodes
-        entries = self.adjacency.tocoo()
-        gone = np.concatenate([u * n + v, v * n + u])
-        keep = ~np.isin(entries.row.astype(np.int64) * n + entries.col, gone)
-        adjacency = sp.csr_array(
-            (entries.data[keep], (entries.row[keep], entries.col[keep])), shape=(n, n)
-        )
-        adjacency.sort_indices()
-        return self._with(adjacency=adjacency)
+        old = self.adjacency
+        keep = np.ones(old.nnz, dtype=bool)
+        keep[_places(old, np.concatenate([u, v]), np.concatenate([v, u]))] = False
+        before = np.concatenate([[0], np.cumsum(keep)])  # entries that are kept
+        indptr = before[old.indptr].astype(old.indptr.dtype)
+        parts = (old.data[keep], old.indices[keep], indptr)
+        return self._with(adjacency=sp.csr_array(parts, shape=old.shape))
 
     def neighborhood(self, nodes: Any, hops: int) -> Self:
         """The subgraph that these nodes attend over within `hops` layers, in row order."""
@@ -224,6 +222,20 @@ class GraphArrays:
             parts.append(_count(len(self.classes), "class", "classes"))
         parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
         return f"Graph({', '.join(parts)})"
+
+
+def _places(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Where entries of a sorted matrix are, for those that it has: a binary search in each row."""
+    low, end = matrix.indptr[rows].astype(np.int64), matrix.indptr[rows + 1]
+    high = end.astype(np.int64)
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        before = np.zeros(len(rows), dtype=bool)
+        before[open_] = matrix.indices[middle[open_]] < columns[open_]
+        low, high = np.where(before, middle + 1, low), np.where(open_ & ~before, middle, high)
+    inside = low < end
+    places: np.ndarray = low[inside]
+    return places[matrix.indices[places] == columns[inside]]
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

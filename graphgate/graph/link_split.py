@@ -1,5 +1,6 @@
 """Held-out edges of a graph, and as many pairs of nodes without an edge."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +37,7 @@ def split_links(
             "below 1, and test_size must be above 0"
         )
     n = graph.n_nodes
-    entries = graph.adjacency.tocoo()
-    source, target = entries.row.astype(np.int64), entries.col.astype(np.int64)
-    keys = np.minimum(source, target) * n + np.maximum(source, target)
-    pairs, first = np.unique(keys, return_index=True)
+    pairs, edges_of = _connected_pairs(graph)
     n_val, n_test = int(val_size * len(pairs)), int(test_size * len(pairs))
     if n_test < 1:
         raise InputError(
@@ -48,8 +46,7 @@ def split_links(
         )
     rng = np.random.default_rng(random_state)
     chosen = rng.permutation(len(pairs))[: n_val + n_test]
-    # A directed edge is listed as it points; if both directions exist, one represents the pair.
-    edges = np.stack([source, target], axis=1)[first[chosen]]
+    edges = edges_of(chosen)
     non_edges = _non_edges(rng, pairs, n, n_val + n_test)
     return LinkSplit(
         graph.without_edges(edges),
@@ -58,6 +55,24 @@ def split_links(
         edges[n_val:],
         non_edges[n_val:],
     )
+
+
+def _connected_pairs(graph: Graph) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """The key of every connected pair, increasing, and from their places to the edges, (M, 2).
+
+    A directed edge is listed as it points; if both directions exist, one represents the pair.
+    """
+    n, adjacency = graph.n_nodes, graph.adjacency
+    rows = np.repeat(np.arange(n), np.diff(adjacency.indptr))
+    if not graph.directed:
+        upper = rows < adjacency.indices
+        keys = rows[upper] * n + adjacency.indices[upper]
+        return keys, lambda places: np.stack(np.divmod(keys[places], n), axis=1)
+    columns = adjacency.indices.astype(np.int64)
+    keys, first = np.unique(
+        np.minimum(rows, columns) * n + np.maximum(rows, columns), return_index=True
+    )
+    return keys, lambda places: np.stack([rows, columns], axis=1)[first[places]]
 
 
 def _non_edges(rng: np.random.Generator, pairs: np.ndarray, n: int, wanted: int) -> np.ndarray:
@@ -78,7 +93,7 @@ def _non_edges(rng: np.random.Generator, pairs: np.ndarray, n: int, wanted: int)
             ends = rng.integers(0, n, (2 * (wanted - len(found)) + 16, 2))
             ends = ends[ends[:, 0] != ends[:, 1]]
             keys = ends.min(axis=1) * n + ends.max(axis=1)
-            keys = keys[~np.isin(keys, pairs)]
+            keys = keys[~_contains(pairs, keys)]
             both = np.concatenate([found, keys])
             # Keeping first occurrences in the order drawn, so that the order carries no pattern.
             found = both[np.sort(np.unique(both, return_index=True)[1])]
@@ -86,3 +101,12 @@ def _non_edges(rng: np.random.Generator, pairs: np.ndarray, n: int, wanted: int)
     ends = np.stack([found // n, found % n], axis=1)
     flipped = rng.random(len(ends)) < 0.5
     return np.where(flipped[:, None], ends[:, ::-1], ends)
+
+
+def _contains(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Whether each wanted value is one of several, which increase."""
+    if not len(values):
+        return np.zeros(len(wanted), dtype=bool)
+    places = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    found: np.ndarray = values[places] == wanted
+    return found

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from graphgate.graph.validation import Features
 from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.linear.workspace import Workspace
 from graphgate.nn.features import FeatureMatrix
 
-RANK = 512
 AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
 _ROUNDING = 1e-6  # relative length below which a vector is due to rounding
 
@@ -24,7 +24,8 @@ class Coordinates:
     Counts and binary features are weighted by the logarithm of their inverse document frequency,
     and every row is scaled to length 1, as is usual for text; other features are used as they are,
     up to one factor. More than 256 features are projected onto their leading singular vectors, at
-    most 512, so that the first coordinates are the most important ones.
+    most 512 or, of a large graph, more than 128 onto at most 128, so that the first coordinates are
+    the most important ones.
 
     weights : (F,) factor of each feature.
     unit_rows : whether rows are scaled to length 1 after that.
@@ -41,33 +42,48 @@ class Coordinates:
 
     @classmethod
     def fit(
-        cls, x: Features, generator: torch.Generator, dtype: torch.dtype
-    ) -> tuple["Coordinates", Tensor]:
-        """The coordinates learned from (N, F) features, and those of the same nodes."""
+        cls, x: Features, workspace: Workspace, generator: torch.Generator, dtype: torch.dtype
+    ) -> tuple["Coordinates", FeatureMatrix]:
+        """The coordinates learned from (N, F) features, and these features, weighted."""
         counts = _are_counts(x)
         weights = _inverse_document_frequency(x) if counts else _common_scale(x)
-        matrix = FeatureMatrix(_weighted(x, weights, counts), device=_CPU, dtype=dtype)
-        components = None
-        if matrix.shape[1] > AS_THEY_ARE:
-            components = right_singular_vectors(
-                matrix.times_by_blocks,
-                lambda m: matrix.multiply_transposed(m, m.new_empty(matrix.shape[1], m.shape[1])),
-                matrix.shape,
-                RANK,
-                generator,
-                dtype,
+        weighted = _weighted(x, weights, counts)
+        matrix = FeatureMatrix(weighted, device=_CPU, dtype=dtype)
+        n, f = matrix.shape
+        components, rank = None, workspace.plan.coordinates
+        center = torch.from_numpy(np.asarray(weighted.mean(axis=0)))
+        square = float(matrix.square_norms.sum())
+        if f > min(rank, AS_THEY_ARE):
+
+            def squares(m: Tensor) -> Tensor:
+                along = matrix.multiply(m, m.new_empty(n, m.shape[1]))
+                return matrix.multiply_transposed(along, torch.empty_like(m))
+
+            components, lengths = right_singular_vectors(
+                lambda m: workspace.by_columns(m, squares), (n, f), rank, generator, dtype
             )
-        z = _projected(matrix, components)
-        center = z.mean(dim=0)
-        shortest = _ROUNDING * float(z.square().sum(dim=1).mean().sqrt())
-        return cls(weights, counts, components, center, shortest), z - center
+            square = float(lengths.square().sum())
+            # By the products that give coordinates, whose rounding then cancels.
+            center = workspace.by_columns(components, lambda m: _mean(matrix.times_by_blocks(m)))[0]
+        shortest = _ROUNDING * (square / n) ** 0.5
+        return cls(weights, counts, components, center.to(dtype), shortest), matrix
+
+    def weighted(self, x: Features) -> FeatureMatrix:
+        """What `block` takes columns of."""
+        weighted = _weighted(x, self.weights, self.unit_rows)
+        return FeatureMatrix(weighted, device=_CPU, dtype=self.center.dtype)
+
+    def block(self, matrix: FeatureMatrix, columns: slice) -> Tensor:
+        """(N, c), some coordinates of weighted features."""
+        if self.components is None:
+            found = matrix.columns(columns)
+        else:
+            found = matrix.times_by_blocks(self.components[:, columns].contiguous())
+        return found - self.center[columns]
 
     def transform(self, x: Features) -> Tensor:
         """(N, r), the coordinates of (N, F) features."""
-        matrix = FeatureMatrix(
-            _weighted(x, self.weights, self.unit_rows), device=_CPU, dtype=self.center.dtype
-        )
-        return _projected(matrix, self.components) - self.center
+        return self.block(self.weighted(x), slice(0, len(self.center)))
 
     def inverse_transform(self, z: Tensor, x: Features) -> np.ndarray:
         """(N, F) dense features with these coordinates; `x` gives the lengths of the rows."""
@@ -88,8 +104,8 @@ class Coordinates:
 _CPU = torch.device("cpu")
 
 
-def _projected(matrix: FeatureMatrix, components: Tensor | None) -> Tensor:
-    return matrix.to_dense() if components is None else matrix.times_by_blocks(components)
+def _mean(rows: Tensor) -> Tensor:
+    return rows.mean(dim=0, keepdim=True, dtype=torch.float64)
 
 
 def _values(x: Features) -> np.ndarray:

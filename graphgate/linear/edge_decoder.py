@@ -18,15 +18,13 @@ from torch import Tensor
 
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import split_links
-from graphgate.linear.linear_model import (
-    SHALLOW_RESTART,
-    SHALLOW_STEPS,
-    LinearModel,
-    NodeStates,
-)
+from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.node_states import SHALLOW_RESTART, SHALLOW_STEPS, NodeStates
 from graphgate.linear.propagation import Propagation
-from graphgate.linear.reconstruction import Reconstruction
+from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
+from graphgate.linear.workspace import Workspace
+from graphgate.training.tall_matrix import TallMatrix
 
 TERMS = (
     "own features",
@@ -39,8 +37,8 @@ TERMS = (
     "sum of log degrees",
     "product of log degrees",
 )
-COORDINATES = 256  # the leading ones; on development graphs 512 gave at most 0.2 points of AUC more
 FEWEST = 20  # hidden edges that a decoder can be fitted on
+MOST = 50_000  # hidden edges that weights are fitted on, and that the AUC is measured on
 _HIDDEN = 0.1  # fraction of the edges that are hidden, half of them for the reported AUC
 _BLOCK = 1 << 16  # pairs that are scored together
 
@@ -65,62 +63,65 @@ class EdgeDecoder:
         cls,
         graph: Graph,
         model: LinearModel,
-        own: Tensor,
+        workspace: Workspace,
+        describe: Callable[[Graph], Callable[[slice], Tensor]],
         seed: int,
-        describe: Callable[[Graph], Tensor] | None = None,
     ) -> Self | None:
         """The decoder of a model of this graph; None where it has too few edges or non-edges.
 
-        own : (N, r) coordinates of its nodes.
-        describe : coordinates of the nodes of a graph, where they depend on its edges, and hidden
-            edges must not be among them.
+        describe : from a graph to the coordinates of its nodes, and from some columns to these,
+            (N, c). Where coordinates depend on edges, hidden ones must not be among them.
         """
         # Both directions of a pair are hidden together.
-        pairs = (graph.adjacency + graph.adjacency.T).nnz // 2
+        pairs = graph.n_edges if not graph.directed else (graph.adjacency + graph.attended).nnz // 2
         free = graph.n_nodes * (graph.n_nodes - 1) // 2 - pairs
         if int(_HIDDEN / 2 * pairs) < FEWEST // 2 or free < _HIDDEN * pairs:
             return None
-        split = split_links(graph, val_size=_HIDDEN / 2, test_size=_HIDDEN / 2, random_state=seed)
-        thinned = split.graph
-        propagation = Propagation(thinned, model.unit, own.dtype)
+        fraction = min(_HIDDEN / 2, MOST / pairs)
+        split = split_links(graph, val_size=fraction, test_size=fraction, random_state=seed)
+        thinned, dtype = split.graph, model.projection.dtype
         generator = torch.Generator().manual_seed(seed)
         factors = None
         if model.structure is not None:
-            factors = StructureFactors.fit(thinned, generator, own.dtype).of(thinned)
-        own = own if describe is None else describe(thinned)
-        leading = own[:, :COORDINATES].contiguous()
-        states = NodeStates.of(propagation, leading, factors, model.coordinates.shortest)
-        reconstruction = Reconstruction.fit(
-            propagation, leading, states.context, generator, model.reconstruction.strength
+            _, factors = StructureFactors.fit(thinned, workspace, generator, dtype)
+        masked = random_half(graph.n_nodes, generator, dtype)
+        hidden = random_hidden(graph.n_nodes, generator)[workspace.mine]
+        states = NodeStates.of(
+            "edges",
+            workspace,
+            Propagation(thinned, model.unit, dtype),
+            describe(thinned),
+            min(len(model.coordinates.center), workspace.plan.decoder_coordinates),
+            factors,
+            model.coordinates.shortest,
+            masked,
+            step=True,
         )
-        similarity = PairSimilarity(states, reconstruction)
-        fitted_on, tested_on = (
-            similarity.terms(np.concatenate(pairs))
-            for pairs in (
-                (split.val_edges, split.val_non_edges),
-                (split.test_edges, split.test_non_edges),
-            )
-        )
-        truth, other_truth = (
-            np.repeat([1, 0], len(terms) // 2) for terms in (fitted_on, tested_on)
-        )
-        weights, bias = _logistic(fitted_on, truth)
-        auc = roc_auc_score(other_truth, tested_on @ weights + bias)
-        weights, bias = _logistic(
-            np.concatenate([fitted_on, tested_on]), np.concatenate([truth, other_truth])
-        )
+        reconstruction = Reconstruction.fit(states, hidden, model.reconstruction.strength)
+        some = [split.val_edges, split.val_non_edges, split.test_edges, split.test_non_edges]
+        nodes, ends = np.unique(np.concatenate(some), return_inverse=True)
+        terms = PairSimilarity(states, reconstruction, nodes).terms(ends.reshape(-1, 2))
+        truth = np.repeat([1, 0, 1, 0], [len(each) for each in some])
+        fitted_on = np.arange(len(truth)) < len(some[0]) + len(some[1])
+        weights, bias = _logistic(terms[fitted_on], truth[fitted_on])
+        auc = roc_auc_score(truth[~fitted_on], terms[~fitted_on] @ weights + bias)
+        weights, bias = _logistic(terms, truth)
         return cls(reconstruction, weights, bias, float(auc))
 
-    def similarity(self, states: NodeStates) -> "PairSimilarity":
-        return PairSimilarity(states, self.reconstruction)
+    def similarity(self, states: NodeStates, nodes: np.ndarray | None = None) -> "PairSimilarity":
+        return PairSimilarity(states, self.reconstruction, nodes)
 
     def probabilities(self, states: NodeStates, pairs: np.ndarray) -> np.ndarray:
         """(M,) of an edge between the two nodes of each pair of rows, (M, 2)."""
-        return expit(self.similarity(states).terms(pairs) @ self.weights + self.bias)
+        nodes, ends = np.unique(pairs, return_inverse=True)
+        terms = self.similarity(states, nodes).terms(ends.reshape(-1, 2))
+        return expit(terms @ self.weights + self.bias)
 
 
 class PairSimilarity:
     """The `TERMS` of pairs of nodes of one graph.
+
+    nodes : the numbers of the nodes that pairs are of, increasing; None for all of them.
 
     Attributes
     ----------
@@ -129,18 +130,27 @@ class PairSimilarity:
     log_degrees : (N,).
     """
 
-    def __init__(self, states: NodeStates, reconstruction: Reconstruction) -> None:
+    def __init__(
+        self, states: NodeStates, reconstruction: Reconstruction, nodes: np.ndarray | None = None
+    ) -> None:
+        workspace, propagation = states.workspace, states.propagation
+        chosen = torch.arange(workspace.n) if nodes is None else torch.from_numpy(nodes)
         k = len(reconstruction.weights)
-        one_step = states.propagation.step(states.own[:, :k].contiguous())
-        found = (states.own, one_step, states.shallow, states.deep)
-        units = [states.unit_vectors(vectors[:, :k]) for vectors in found]
-        units.append(states.unit_vectors(states.context[:, :k] @ reconstruction.weights))
-        factors = states.factors
-        self.blocks: list[Tensor | None] = [*units, None, None]
-        if factors is not None:
-            smoothed = states.propagation.smooth(factors, SHALLOW_STEPS, SHALLOW_RESTART)
-            self.blocks[-2:] = [states.unit_factors(factors), states.unit_factors(smoothed)]
-        self.log_degrees = torch.log1p(states.propagation.degrees).numpy()
+
+        def leading(matrix: TallMatrix) -> Tensor:
+            return workspace.selected(matrix, chosen)[:, :k]
+
+        assert states.step is not None
+        found = [leading(m) for m in (states.own, states.step, states.shallow, states.deep)]
+        found.append(leading(states.context) @ reconstruction.weights)
+        self.blocks: list[Tensor | None] = [*map(states.unit_vectors, found), None, None]
+        if states.factors is not None:
+            factors = workspace.all_rows(states.factors)
+            smoothed = workspace.by_columns(
+                factors, lambda m: propagation.smooth(m, SHALLOW_STEPS, SHALLOW_RESTART)
+            )
+            self.blocks[-2:] = [states.unit_factors(m[chosen]) for m in (factors, smoothed)]
+        self.log_degrees = torch.log1p(propagation.degrees[chosen]).numpy()
 
     def terms(self, pairs: np.ndarray) -> np.ndarray:
         """(M, 9) for (M, 2) rows of nodes."""

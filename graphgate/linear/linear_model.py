@@ -1,7 +1,7 @@
 """The solved auto-encoder: what is learned from one graph, and what it says of any graph."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import torch
@@ -10,68 +10,16 @@ from torch import Tensor
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates
 from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.linear.node_states import NodeStates
 from graphgate.linear.propagation import Propagation, mean_weight
-from graphgate.linear.reconstruction import Reconstruction, smooth_context
+from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
+from graphgate.linear.workspace import Workspace
 
-SHALLOW_STEPS, SHALLOW_RESTART = 2, 0.33
-DEEP_STEPS, DEEP_OWN = 16, 0.05
 # Weights of the blocks of the embedding, whose rows have length 1.
 OWN, RECONSTRUCTED, SHALLOW, DEEP, STRUCTURE = 0.5, 1.0, 1.0, 1.0, 0.5
-_SHORTEST_FACTORS = 1e-6  # length below which a row of structure factors is due to rounding
 
-
-@dataclass(frozen=True)
-class NodeStates:
-    """The nodes of one graph at several depths, from which all else is computed, (N, r) each.
-
-    own : coordinates.
-    context : their smoothing by `smooth_context`.
-    shallow, deep : the mean over two steps and over sixteen.
-    factors : (N, k) structure factors, or None.
-    """
-
-    propagation: Propagation
-    own: Tensor
-    context: Tensor
-    factors: Tensor | None
-    shortest: float
-
-    @classmethod
-    def of(
-        cls, propagation: Propagation, own: Tensor, factors: Tensor | None, shortest: float
-    ) -> Self:
-        return cls(propagation, own, smooth_context(propagation, own), factors, shortest)
-
-    @cached_property
-    def shallow(self) -> Tensor:
-        return self.propagation.smooth(self.own, SHALLOW_STEPS, SHALLOW_RESTART)
-
-    @cached_property
-    def deep(self) -> Tensor:
-        return self.propagation.average(self.own, DEEP_STEPS, DEEP_OWN)
-
-    def unit_vectors(self, vectors: Tensor) -> Tensor:
-        """Rows of length 1, for coordinates of any depth."""
-        return unit_rows(vectors, self.shortest)
-
-    def unit_factors(self, factors: Tensor) -> Tensor:
-        """Rows of length 1, for structure factors."""
-        return unit_rows(factors, _SHORTEST_FACTORS)
-
-    def blocks(self, reconstruction: Reconstruction) -> Tensor:
-        """(N, 4r + k) what the embedding is a projection of."""
-        r = self.own.shape[1]
-        rank = 0 if self.factors is None else self.factors.shape[1]
-        found = self.own.new_empty(len(self.own), n_block_columns(r, rank))
-        found[:, :r] = OWN * self.unit_vectors(self.own)
-        reconstructed = self.unit_vectors(self.context @ reconstruction.weights)
-        found[:, r : 2 * r] = RECONSTRUCTED * reconstructed
-        found[:, 2 * r : 3 * r] = SHALLOW * self.unit_vectors(self.shallow)
-        found[:, 3 * r : 4 * r] = DEEP * self.unit_vectors(self.deep)
-        if self.factors is not None:
-            found[:, 4 * r :] = STRUCTURE * self.unit_factors(self.factors)
-        return found
+Rows = Callable[[slice], Tensor]
 
 
 @dataclass(frozen=True)
@@ -96,54 +44,101 @@ class LinearModel:
         n_components: int,
         *,
         structure: bool,
+        workspace: Workspace,
         generator: torch.Generator,
         dtype: torch.dtype,
-    ) -> tuple[Self, NodeStates, Tensor]:
-        """The model of a graph with features, with the states and the embedding of its nodes."""
-        unit = mean_weight(graph)
-        coordinates, own = Coordinates.fit(graph.x, generator, dtype)
-        factors = None
+    ) -> tuple[Self, Tensor]:
+        """The model of a graph with features, and the embedding of all its nodes, (N, D)."""
+        unit, n = mean_weight(graph), graph.n_nodes
+        coordinates, x = Coordinates.fit(graph.x, workspace, generator, dtype)
+        known, factors = None, None
         if structure and graph.n_edges:
-            factors = StructureFactors.fit(graph, generator, dtype)
+            known, factors = StructureFactors.fit(graph, workspace, generator, dtype)
+        masked, hidden = random_half(n, generator, dtype), random_hidden(n, generator)
         states = NodeStates.of(
+            "nodes",
+            workspace,
             Propagation(graph, unit, dtype),
-            own,
-            None if factors is None else factors.of(graph),
+            lambda columns: coordinates.block(x, columns),
+            len(coordinates.center),
+            factors,
             coordinates.shortest,
+            masked,
         )
-        found = Reconstruction.fit(states.propagation, own, states.context, generator)
-        blocks = states.blocks(found)
-        projection = right_singular_vectors(
-            lambda m: blocks @ m,
-            lambda m: blocks.T @ m,
-            blocks.shape,
-            n_components,
-            generator,
-            dtype,
-        )
-        model = cls(unit, coordinates, found, factors, projection)
-        return model, states, blocks @ projection
+        reconstruction = Reconstruction.fit(states, hidden[workspace.mine])
+        blocks = block_rows(states, reconstruction)
+        shape = (n, n_block_columns(len(coordinates.center), 0 if known is None else known.rank))
 
-    def states(self, graph: Graph) -> NodeStates:
-        """The states of the nodes of a graph with features."""
+        def squares(m: Tensor) -> Tensor:
+            found = torch.zeros_like(m)
+            for chunk in workspace.chunks:
+                rows = blocks(chunk)
+                found.addmm_(rows.T, rows @ m)
+            workspace.advance()
+            return workspace.sum(found)
+
+        projection, _ = right_singular_vectors(squares, shape, n_components, generator, dtype)
+        model = cls(unit, coordinates, reconstruction, known, projection)
+        return model, workspace.all_rows(_projected(workspace, blocks, projection))
+
+    def states(self, graph: Graph, workspace: Workspace, *, step: bool = False) -> NodeStates:
+        """The states of the nodes of a graph with features; `step` as in `NodeStates.of`."""
+        x = self.coordinates.weighted(graph.x)
         return NodeStates.of(
+            "nodes",
+            workspace,
             Propagation(graph, self.unit, self.projection.dtype),
-            self.coordinates.transform(graph.x),
-            None if self.structure is None else self.structure.of(graph),
+            lambda columns: self.coordinates.block(x, columns),
+            len(self.coordinates.center),
+            None if self.structure is None else self.structure.of(graph, workspace),
             self.coordinates.shortest,
+            step=step,
         )
 
     def embed(self, states: NodeStates) -> Tensor:
         """(N, D)."""
-        return states.blocks(self.reconstruction) @ self.projection
+        mine = _projected(
+            states.workspace, block_rows(states, self.reconstruction), self.projection
+        )
+        return states.workspace.all_rows(mine)
+
+
+def block_rows(states: NodeStates, reconstruction: Reconstruction) -> Rows:
+    """Some rows of what the embedding is a projection of, (m, 4r + k).
+
+    They are all computed once where they fit into memory, else whenever they are asked for.
+    """
+    r, factors = states.own.shape[1], states.factors
+    columns = n_block_columns(r, 0 if factors is None else factors.shape[1])
+
+    def compute(rows: slice) -> Tensor:
+        found = torch.empty(rows.stop - rows.start, columns, dtype=states.own.dtype)
+        found[:, :r] = OWN * states.unit_vectors(states.own.rows(rows))
+        reconstructed = states.context.rows(rows) @ reconstruction.weights
+        found[:, r : 2 * r] = RECONSTRUCTED * states.unit_vectors(reconstructed)
+        found[:, 2 * r : 3 * r] = SHALLOW * states.unit_vectors(states.shallow.rows(rows))
+        found[:, 3 * r : 4 * r] = DEEP * states.unit_vectors(states.deep.rows(rows))
+        if factors is not None:
+            found[:, 4 * r :] = STRUCTURE * states.unit_factors(factors[rows])
+        return found
+
+    if states.workspace.plan.spilled:
+        return compute
+    kept = torch.empty(len(states.own), columns, dtype=states.own.dtype)
+    for chunk in states.workspace.chunks:
+        kept[chunk] = compute(chunk)
+    return lambda rows: kept[rows]
+
+
+def _projected(workspace: Workspace, blocks: Rows, projection: Tensor) -> Tensor:
+    """The rows of this process, (n, D)."""
+    size = workspace.mine.stop - workspace.mine.start
+    found = torch.empty(size, projection.shape[1], dtype=projection.dtype)
+    for chunk in workspace.chunks:
+        torch.mm(blocks(chunk), projection, out=found[chunk])
+    return found
 
 
 def n_block_columns(n_coordinates: int, rank: int) -> int:
-    """The number of columns of `NodeStates.blocks`; `rank` is 0 without structure factors."""
+    """The number of columns of `block_rows`; `rank` is 0 without structure factors."""
     return 4 * n_coordinates + rank
-
-
-def unit_rows(vectors: Tensor, shortest: float) -> Tensor:
-    """Rows of length 1; rows shorter than `shortest` become zero."""
-    lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return torch.where(lengths > shortest, vectors / lengths.clamp_min(1e-30), 0.0)

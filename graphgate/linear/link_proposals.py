@@ -76,8 +76,9 @@ def _candidates(
         return
     n_groups = math.isqrt(n)
     generator = torch.Generator().manual_seed(seed)
-    basis = right_singular_vectors(
-        lambda m: keys @ m, lambda m: keys.T @ m, keys.shape, _COLUMNS, generator, keys.dtype
+    shape = (n, keys.shape[1])
+    basis, _ = right_singular_vectors(
+        lambda m: keys.T @ (keys @ m), shape, _COLUMNS, generator, keys.dtype
     )
     projected = (keys @ basis).numpy()
     means = MiniBatchKMeans(n_groups, batch_size=4096, n_init=1, random_state=seed).fit(projected)

@@ -5,6 +5,8 @@ attend to j. A weight counts in proportion to the mean weight of the graph that 
 fitted on, which is also the weight of the self-loop, so the unit of weights does not matter.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -31,31 +33,53 @@ class Propagation:
     """
 
     def __init__(self, graph: Graph, unit: float, dtype: torch.dtype) -> None:
-        attended = graph.attended.astype(np.float64) / unit
-        loops = sp.eye_array(graph.n_nodes, format="csr")
-        self._operator = csr_matrix(symmetrically_normalized(attended + loops), dtype)
+        self.dtype = dtype
+        attended = in_double_precision(graph.attended, unit)
         both = attended.sum(axis=1) + attended.sum(axis=0) * graph.directed
         self.degrees = shared_tensor(both, _CPU, dtype)
+        loops = sp.eye_array(graph.n_nodes, format="csr")
+        self._operator = csr_matrix(symmetrically_normalized(attended + loops), dtype)
 
-    def step(self, h: Tensor) -> Tensor:
-        return self._operator @ h
+    def step(self, h: Tensor, out: Tensor | None = None) -> Tensor:
+        out = torch.empty_like(h) if out is None else out
+        return torch.addmm(out, self._operator, h, beta=0.0, out=out)
 
     def smooth(self, h: Tensor, steps: int, restart: float) -> Tensor:
         """`steps` times: h ← (1 - restart) A h + restart · (the initial h)."""
-        found = h
-        for _ in range(steps):
-            found = torch.addmm(h, self._operator, found, beta=restart, alpha=1 - restart)
-        return found
+        return dict(self.walk(h, {"smooth": restarting(steps, restart)}))["smooth"]
 
     def average(self, h: Tensor, steps: int, own: float) -> Tensor:
         """own · h + (1 - own) · mean(A h … A^steps h), which is S²GC (Zhu & Koniusz, 2021)."""
-        total, walked = torch.zeros_like(h), h
-        buffers = (torch.empty_like(h), torch.empty_like(h))
-        for at in range(steps):
-            out = buffers[at % 2]
-            walked = torch.addmm(out, self._operator, walked, beta=0.0, out=out)
-            total += walked
-        return total.mul_((1 - own) / steps).add_(h, alpha=own)
+        return dict(self.walk(h, {"average": averaging(steps, own)}))["average"]
+
+    def walk(
+        self, h: Tensor, polynomials: Mapping[str, Sequence[float]]
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Σ_k c_k A^k h for each list of coefficients c, by name, the shortest ones first."""
+        sums = {name: c[0] * h for name, c in polynomials.items()}
+        walked, buffers = h, (torch.empty_like(h), torch.empty_like(h))
+        for at in range(1, max(map(len, polynomials.values()))):
+            walked = self.step(walked, buffers[at % 2])
+            for name in list(sums):
+                sums[name].add_(walked, alpha=polynomials[name][at])
+                if at + 1 == len(polynomials[name]):
+                    yield name, sums.pop(name)
+
+
+def restarting(steps: int, restart: float) -> list[float]:
+    """The coefficients of `Propagation.smooth`."""
+    return [restart * (1 - restart) ** at for at in range(steps)] + [(1 - restart) ** steps]
+
+
+def averaging(steps: int, own: float) -> list[float]:
+    """The coefficients of `Propagation.average`."""
+    return [own] + [(1 - own) / steps] * steps
+
+
+def in_double_precision(matrix: sp.csr_array, unit: float = 1.0) -> sp.csr_array:
+    """A matrix divided by a number; its pattern is shared."""
+    values = np.divide(matrix.data, unit, dtype=np.float64)
+    return sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
 
 
 def symmetrically_normalized(matrix: sp.csr_array) -> sp.csr_array:
@@ -65,7 +89,9 @@ def symmetrically_normalized(matrix: sp.csr_array) -> sp.csr_array:
         np.divide(1, np.sqrt(sums), where=sums > 0, out=np.zeros_like(sums))
         for sums in (rows, columns)
     )
-    found = (sp.diags_array(left) @ matrix @ sp.diags_array(right)).tocsr()
+    values = matrix.data * right[matrix.indices]
+    values *= np.repeat(left, np.diff(matrix.indptr))
+    found = sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
     found.sort_indices()
     return found
 

@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphgate.linear.propagation import Propagation
+from graphgate.linear.node_states import NodeStates
 
-STEPS, RESTART = 10, 0.15  # of the context
 STRENGTHS = 10.0 ** np.arange(-2, 3.01, 0.25)  # of the ridge penalty, to choose from
-_MASKED = 0.5  # fraction of the nodes that the others are reconstructed from, and vice versa
+MASKED = 0.5  # fraction of the nodes that the others are reconstructed from, and vice versa
 _HIDDEN = 0.2  # fraction of the nodes whose features are predicted to choose the strength
 _GOOD_ENOUGH = 0.9  # of the best R²
 
@@ -38,53 +37,56 @@ class Reconstruction:
     r2: float
 
     @classmethod
-    def fit(
-        cls,
-        propagation: Propagation,
-        z: Tensor,
-        context: Tensor,
-        generator: torch.Generator,
-        strength: float | None = None,
-    ) -> Self:
-        """Learn to reconstruct z, (N, r), given `context`, its smoothing by `smooth_context`.
+    def fit(cls, states: NodeStates, hidden: Tensor, strength: float | None = None) -> Self:
+        """Learn to reconstruct coordinates from what their nodes have seen.
 
+        hidden : (n,) which of the rows are hidden to choose the strength.
         strength : the strength to use; by default it is chosen.
         """
-        n, r = z.shape
-        masked = (_uniform(n, generator)[:, None] < _MASKED).to(z.dtype)
-        from_masked = smooth_context(propagation, z * masked)
-        seen = torch.where(masked > 0, context - from_masked, from_masked)
-        hidden = _uniform(n, generator) < _HIDDEN
-        gram, moment = _moments(seen[hidden], z[hidden])
+        assert states.seen is not None
+        r = states.own.shape[1]
+        moments = torch.zeros(2, r, 2 * r, dtype=torch.float64)  # of hidden rows, and of others
+        total = torch.zeros(1, dtype=torch.float64)
+        for chunk in states.workspace.chunks:
+            seen, own = states.seen.rows(chunk), states.own.rows(chunk)
+            for at, rows in enumerate((hidden[chunk], ~hidden[chunk])):
+                some, targets = seen[rows], own[rows]
+                moments[at, :, :r] += (some.T @ some).double()
+                moments[at, :, r:] += (some.T @ targets).double()
+            total += own[hidden[chunk]].double().square().sum()
+        (gram, moment), (rest, rest_moment) = (
+            part.split(r, dim=1) for part in states.workspace.sum(moments)
+        )
         r2 = 0.0
-        rest = _moments(seen[~hidden], z[~hidden])
         if strength is None:
-            scores = _hidden_r2(*rest, gram, moment, float(z[hidden].double().square().sum()))
+            square = float(states.workspace.sum(total))
+            scores = _hidden_r2(rest, rest_moment, gram, moment, square)
             r2 = float(scores.max())
             enough = scores >= (_GOOD_ENOUGH * r2 if r2 > 0 else r2)
             strength = float(STRENGTHS[enough].max())
-        gram, moment = gram + rest[0], moment + rest[1]
+        gram, moment = gram + rest, moment + rest_moment
         penalty = strength * max(float(gram.trace()) / r, 1e-30)
         weights = torch.linalg.solve(gram + penalty * torch.eye(r, dtype=gram.dtype), moment)
-        return cls(weights.to(z.dtype).contiguous(), strength, r2)
+        return cls(weights.to(states.own.dtype).contiguous(), strength, r2)
 
     def coordinates(self, context: Tensor) -> Tensor:
         """(N, r), reconstructed from the context of all nodes, of which half was seen in `fit`."""
-        return _MASKED * context @ self.weights
+        return MASKED * context @ self.weights
+
+
+def random_half(n: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+    """(N, 1), 1 for the nodes of a random half and 0 for the others."""
+    return (_uniform(n, generator)[:, None] < MASKED).to(dtype)
+
+
+def random_hidden(n: int, generator: torch.Generator) -> Tensor:
+    """(N,), which nodes are hidden to choose the strength."""
+    return _uniform(n, generator) < _HIDDEN
 
 
 def _uniform(n: int, generator: torch.Generator) -> Tensor:
     """The same numbers in either precision."""
     return torch.rand(n, generator=generator, dtype=torch.float32)
-
-
-def smooth_context(propagation: Propagation, z: Tensor) -> Tensor:
-    return propagation.smooth(z, STEPS, RESTART)
-
-
-def _moments(seen: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    """seenᵀ seen and seenᵀ z, in double precision."""
-    return (seen.T @ seen).double(), (seen.T @ z).double()
 
 
 def _hidden_r2(

@@ -68,5 +68,5 @@ def report_on(
         model.reconstruction.strength,
         None if decoder is None else decoder.auc,
         weights,
-        0 if model.structure is None else int(model.structure.vectors.shape[1]),
+        0 if model.structure is None else model.structure.rank,
     )

@@ -15,9 +15,12 @@ from torch import Tensor
 
 from graphgate.graph.graph import Graph
 from graphgate.linear.decomposition import right_singular_vectors
-from graphgate.linear.propagation import csr_matrix, symmetrically_normalized
-
-RANK = 128
+from graphgate.linear.propagation import (
+    csr_matrix,
+    in_double_precision,
+    symmetrically_normalized,
+)
+from graphgate.linear.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -32,23 +35,34 @@ class StructureFactors:
     vectors: Tensor
 
     @classmethod
-    def fit(cls, graph: Graph, generator: torch.Generator, dtype: torch.dtype) -> Self:
+    def fit(
+        cls, graph: Graph, workspace: Workspace, generator: torch.Generator, dtype: torch.dtype
+    ) -> tuple[Self, Tensor]:
+        """The factors of a graph, and those of the nodes of this process, (n, k)."""
         matrix = _normalized(graph)
         operator = csr_matrix(matrix, dtype)
         transposed = csr_matrix(matrix.T.tocsr(), dtype) if graph.directed else operator
-        n = graph.n_nodes
-        vectors = right_singular_vectors(
-            lambda m: operator @ m, lambda m: transposed @ m, (n, n), RANK, generator, dtype
-        )
-        return cls(plain_ids(graph.ids), vectors)
 
-    def of(self, graph: Graph) -> Tensor:
-        """(N, k), the factors of the nodes of any graph; zero without a known neighbor."""
+        def squares(m: Tensor) -> Tensor:
+            found = workspace.by_columns(m, lambda some: transposed @ (operator @ some))
+            workspace.advance()
+            return found
+
+        n, rank = graph.n_nodes, workspace.plan.factors
+        vectors, _ = right_singular_vectors(squares, (n, n), rank, generator, dtype)
+        return cls(plain_ids(graph.ids), vectors), _times_rows(matrix, workspace, vectors)
+
+    def of(self, graph: Graph, workspace: Workspace) -> Tensor:
+        """(n, k), the factors of the nodes of any graph; zero without a known neighbor."""
         rows = self._rows(graph)
         vectors = self.vectors.new_zeros(graph.n_nodes, self.vectors.shape[1])
         known = torch.from_numpy(rows >= 0)
         vectors[known] = self.vectors[torch.from_numpy(rows[rows >= 0])]
-        return csr_matrix(_normalized(graph), vectors.dtype) @ vectors
+        return _times_rows(_normalized(graph), workspace, vectors)
+
+    @property
+    def rank(self) -> int:
+        return int(self.vectors.shape[1])
 
     def n_without_place(self, graph: Graph) -> int:
         """How many nodes have neighbors, but none that is known."""
@@ -63,7 +77,13 @@ class StructureFactors:
 
 
 def _normalized(graph: Graph) -> sp.csr_array:
-    return symmetrically_normalized(graph.attended.astype(np.float64))
+    return symmetrically_normalized(in_double_precision(graph.attended))
+
+
+def _times_rows(matrix: sp.csr_array, workspace: Workspace, vectors: Tensor) -> Tensor:
+    """The rows of this process of a product."""
+    mine = matrix if workspace.processes.size == 1 else matrix[workspace.mine]
+    return csr_matrix(mine, vectors.dtype) @ vectors
 
 
 def plain_ids(ids: np.ndarray) -> np.ndarray:

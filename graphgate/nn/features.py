@@ -93,6 +93,12 @@ class FeatureMatrix:
     def to_dense(self) -> Tensor:
         return self._matrix.to_dense() if self.is_sparse else self._matrix
 
+    def columns(self, columns: slice) -> Tensor:
+        """Some columns of X, (N, c), dense."""
+        if self._sparse is None:
+            return self._matrix[:, columns]
+        return shared_tensor(self._sparse[:, columns].toarray(), self.device)
+
     def times_by_blocks(self, m: Tensor) -> Tensor:
         """X m without a gradient, as in `product_by_blocks`; a sparse product is by rows anyway."""
         return self._matrix @ m if self.is_sparse else product_by_blocks(self._matrix, m)

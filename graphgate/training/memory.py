@@ -103,6 +103,11 @@ def available_bytes(
     return None if least is None else max(0, least)
 
 
+def resident_bytes() -> int:
+    """What the process takes now; 0 where the system does not report it."""
+    return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
+
+
 def _system(proc: Path) -> int | None:
     kib = _field(proc / "meminfo", "MemAvailable:")
     if kib is not None:
@@ -151,3 +156,13 @@ def _field(path: Path, name: str) -> int | None:
 def _number(path: Path) -> int | None:
     lines = _lines(path)
     return int(lines[0]) if lines and lines[0].isdigit() else None  # "max" is no limit
+
+
+def format_bytes(amount: float) -> str:
+    """A number of bytes with a binary unit."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    digits = 0 if unit in ("bytes", "KiB") or amount >= 100 else 1
+    return f"{amount:.{digits}f} {unit}"

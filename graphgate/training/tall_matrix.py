@@ -6,11 +6,10 @@ either.
 """
 
 import os
-import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
+from typing import IO
 
 import torch
 from torch import Tensor
@@ -23,31 +22,26 @@ class TallMatrix:
 
     Parameters
     ----------
-    shape : N and C.
-    width : columns in a block; the last one may have fewer.
-    folder : where a file holds the numbers; None keeps them in memory. The file has no name, so
-        nothing is left of it when the process ends, however it ends.
+    n : N.
+    columns : the columns of each block, one after the other.
+    file : holds the numbers, and is closed with the matrix; None keeps them in memory.
 
     Numbers are read and written rather than mapped: mapped pages would count as memory.
     """
 
     def __init__(
         self,
-        shape: tuple[int, int],
-        width: int,
+        n: int,
+        columns: Sequence[slice],
         dtype: torch.dtype = torch.float32,
-        folder: Path | str | None = None,
+        file: IO[bytes] | None = None,
     ) -> None:
-        self.shape, self.dtype = shape, dtype
-        self.columns = [
-            slice(start, min(start + width, shape[1])) for start in range(0, shape[1], width)
-        ]
-        self._blocks: list[Tensor] | None = None
-        if folder is None:
-            self._blocks = [torch.empty(0)] * len(self.columns)
-        else:
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed below
-            weakref.finalize(self, self._file.close)
+        self.shape, self.dtype = (n, columns[-1].stop), dtype
+        self.columns = list(columns)
+        self._blocks = [torch.empty(0)] * len(self.columns) if file is None else None
+        if file is not None:
+            self._file = file
+            weakref.finalize(self, file.close)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -115,7 +109,7 @@ def _pieces(tensor: Tensor, offset: int) -> Iterator[tuple[memoryview, int]]:
 
 
 def row_chunks(n: int, size: int) -> list[slice]:
-    """N rows in chunks of at most `size`, of nearly equal size."""
+    """N rows, or columns, in chunks of at most `size`, of nearly equal size."""
     count = max(1, -(-n // max(size, 1)))
     ends = [n * at // count for at in range(count + 1)]
     return [slice(start, end) for start, end in pairwise(ends)]

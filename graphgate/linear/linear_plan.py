@@ -1,0 +1,153 @@
+"""How a graph of a given size is solved: how many columns, how many at a time, in which memory."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from graphgate.errors import MemoryLimitError
+from graphgate.training.memory import format_bytes
+from graphgate.training.plan import GraphCounts
+
+LARGE = 100_000  # nodes above which fewer columns are used
+_BLOCK = 1 << 25  # numbers in a block of columns
+_IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
+_NARROWEST = 4  # columns in a block
+_STATES = 5  # matrices of all nodes that are kept until the embedding is computed
+_BUFFERS = 7  # blocks of columns that are in memory while the next ones are computed
+_WORKSPACE = 64 * 2**20  # what libraries of linear algebra allocate when they are first used
+EXTRA = 16  # columns beyond the rank in a decomposition
+
+
+@dataclass(frozen=True)
+class LinearPlan:
+    """How to solve, decided from the size of the graph and, where it is short, the memory.
+
+    coordinates, factors : the largest number of coordinates and of structure factors.
+    decoder_coordinates : how many coordinates the structure decoder compares.
+    width : columns that are propagated together.
+    spilled : whether the states of nodes are kept in a file.
+    chunk : rows that are read together.
+    """
+
+    coordinates: int = 512
+    factors: int = 128
+    decoder_coordinates: int = 256
+    width: int = 512
+    spilled: bool = False
+    chunk: int = 8192
+
+    @classmethod
+    def of(cls, n_nodes: int, *, itemsize: int = 4, room: int | None = None) -> Self:
+        """The plan for this many nodes.
+
+        room : bytes that states and blocks of columns may take; None where there is enough.
+        """
+        coordinates, factors, compared = (128, 64, 64) if n_nodes > LARGE else (512, 128, 256)
+        width = max(_NARROWEST, min(coordinates, _BLOCK // n_nodes))
+        column = n_nodes * itemsize
+        spilled = _STATES * coordinates * column > _IN_MEMORY
+        # In memory, there are also the blocks of which the embedding is a projection.
+        whole = column * ((_STATES + 5) * coordinates + factors + _BUFFERS * width)
+        if room is not None and (spilled or whole > room):
+            spilled = True
+            width = max(_NARROWEST, min(width, room // (_BUFFERS * column)))
+        # Blocks of nearly equal width.
+        width = -(-coordinates // -(-coordinates // width))
+        return cls(coordinates, factors, compared, width, spilled)
+
+    def steps(self, n_features: int, *, structure: bool) -> int:
+        """About how often a `Workspace` says that it has advanced."""
+        r = min(n_features, self.coordinates)
+        blocks = sum(-(-c // self.width) for c in (r, min(r, self.decoder_coordinates)))
+        return blocks + 4 + 8 * structure
+
+    def disk_bytes(self, counts: GraphCounts, itemsize: int = 4) -> int:
+        """What is written to files."""
+        columns = _STATES * min(counts.features, self.coordinates)
+        return counts.nodes * itemsize * columns * self.spilled
+
+
+@dataclass(frozen=True)
+class LinearSize:
+    """What decides the memory of a fit.
+
+    structure : whether structure factors are used.
+    itemsize : bytes of a number.
+    """
+
+    counts: GraphCounts
+    n_components: int
+    structure: bool
+    itemsize: int = 4
+
+    def bytes(self, plan: LinearPlan) -> int:
+        """What a fit takes at its peak, in addition to the graph."""
+        counts, n = self.counts, self.counts.nodes
+        r, k = min(counts.features, plan.coordinates), self._rank(plan)
+        compared = min(r, plan.decoder_coordinates)
+        column = n * self.itemsize
+        states = 0 if plan.spilled else _STATES * r * column
+        blocks = plan.chunk * 4 * (4 * r + k) * self.itemsize
+        if not plan.spilled:
+            blocks += (4 * r + k) * column
+        buffers = _BUFFERS * min(plan.width, r) * column
+        fixed = self.fixed_bytes(plan)
+        smaller = 0 if plan.spilled else (_STATES + 1) * compared * column
+        # The ends of hidden pairs, and pairs sorted as numbers of 64 bits.
+        pairs = 7 * min(n, 200_000) * compared * self.itemsize + 24 * counts.pairs
+        return max(
+            fixed + states + max(buffers, blocks),
+            fixed + smaller + min(plan.width, compared) * _BUFFERS * column + pairs,
+        )
+
+    def fixed_bytes(self, plan: LinearPlan) -> int:
+        """What no plan can do without: features, the operator, factors, the embedding."""
+        counts, n, size = self.counts, self.counts.nodes, self.itemsize
+        k = self._rank(plan)
+        # Weighted features in double precision, and as a matrix with its transpose.
+        x = counts.entries * (8 + size + (size + 4) * counts.sparse)
+        # The normalized adjacency, in double precision while it is made.
+        edges = (28 + size) * (counts.pairs + n)
+        # While they are computed, factors are there three times.
+        factors = n * size * 3 * (k + EXTRA) * bool(k)
+        return _WORKSPACE + x + edges + max(factors, n * size * (2 * k + self.n_components))
+
+    def work(self, plan: LinearPlan) -> tuple[float, float]:
+        """Numbers that sparse products read, and products of numbers in dense ones."""
+        counts, n = self.counts, self.counts.nodes
+        r, k, d = min(counts.features, plan.coordinates), self._rank(plan), self.n_components
+        compared = min(r, plan.decoder_coordinates)
+        factors = 8 * (k + EXTRA) + 2 * k if k else 0
+        steps = 26 * (r + compared) + 2 * factors
+        sparse = (counts.pairs + n) * steps + counts.entries * 9 * (r + EXTRA) * counts.sparse
+        columns = 4 * r + k
+        reduced = min(columns, 8 * (d + EXTRA)) + d
+        dense = n * (3 * r**2 + 2 * compared**2 + columns * reduced)
+        dense += 2 * 12 * n * (k + EXTRA) ** 2 * bool(k)
+        return sparse, dense + counts.entries * 9 * (r + EXTRA) * (not counts.sparse)
+
+    def _rank(self, plan: LinearPlan) -> int:
+        used = self.structure and self.counts.pairs
+        return min(plan.factors, self.counts.nodes) if used else 0
+
+    def plan(self, available: int | None, *, limited: bool = False) -> LinearPlan:
+        """The plan for this size.
+
+        available : bytes that the fit may take in addition to the graph; None where unknown.
+        limited : whether that is a limit to keep rather than an estimate of what is free.
+        """
+        n, itemsize = self.counts.nodes, self.itemsize
+        plan = LinearPlan.of(n, itemsize=itemsize)
+        if available is None or self.bytes(plan) <= available:
+            return plan
+        room = available - self.fixed_bytes(plan)
+        smaller = LinearPlan.of(n, itemsize=itemsize, room=max(0, room))
+        if limited and self.bytes(smaller) > available:
+            raise MemoryLimitError(
+                f"the fit needs about {format_bytes(self.bytes(smaller))} of memory beside the "
+                "graph, even a few columns at a time, but memory_limit leaves "
+                f"{format_bytes(max(0, available))}; raise it, or use fewer components and "
+                "structure=False",
+                needed=self.bytes(smaller),
+                available=available,
+            )
+        return smaller

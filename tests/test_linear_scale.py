@@ -1,0 +1,218 @@
+"""LinearGATE in blocks of columns, from files, in several processes, and after interruptions."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from linear_graphs import community_graph, word_graph
+from processes import run_in_processes
+
+from graphgate import InputError, LinearGATE, MemoryLimitError
+from graphgate.estimators import hyperparameters
+from graphgate.linear import linear_plan
+from graphgate.linear.linear_plan import LARGE, LinearPlan, LinearSize
+from graphgate.linear.propagation import Propagation
+from graphgate.training.plan import GraphCounts
+
+GRAPHS = {
+    "undirected": community_graph(1, n=300, f=20),
+    "directed and weighted": community_graph(2, n=300, f=20, directed=True, weighted=True),
+    "many features": community_graph(3, n=310, f=300),
+    "words": word_graph(4),
+}
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Some columns at a time, and files."""
+    monkeypatch.setattr(linear_plan, "_BLOCK", 300 * 7)
+    monkeypatch.setattr(linear_plan, "_IN_MEMORY", 0)
+
+
+def fitted(graph, **settings) -> LinearGATE:
+    params = {"n_components": 8, "random_state": 0, "dtype": "float64"} | settings
+    return LinearGATE(**params).fit(graph)
+
+
+def results(gate: LinearGATE, graph) -> dict[str, np.ndarray]:
+    pairs = graph.ids[np.random.default_rng(0).integers(0, graph.n_nodes, (50, 2))]
+    return {
+        "embedding": gate.embedding_,
+        "transform": gate.transform(graph),
+        "scores": gate.score_edges(pairs),
+        "reconstruction": gate.reconstruct(graph),
+        "auc": np.array([gate.report_.edge_auc]),
+        "r2": np.array([gate.report_.r2]),
+    }
+
+
+def check_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], tolerance: float) -> None:
+    for name, values in one.items():
+        scale = np.abs(values).max()
+        np.testing.assert_allclose(other[name], values, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_blocks_and_files_change_nothing(kind, monkeypatch):
+    graph = GRAPHS[kind]
+    whole = results(fitted(graph), graph)
+    monkeypatch.setattr(linear_plan, "_BLOCK", graph.n_nodes * 7)
+    in_memory = fitted(graph)
+    assert in_memory._plan(graph).width in (6, 7)
+    check_same(whole, results(in_memory, graph), 1e-9)
+    monkeypatch.setattr(linear_plan, "_IN_MEMORY", 0)
+    spilled = fitted(graph)
+    assert spilled._plan(graph).spilled
+    check_same(whole, results(spilled, graph), 1e-9)
+
+
+def test_chunks_of_rows_change_nothing(monkeypatch):
+    graph = GRAPHS["undirected"]
+    whole = results(fitted(graph), graph)
+    monkeypatch.setattr(LinearPlan, "of", classmethod(lambda cls, *_, **__: cls(chunk=37)))
+    check_same(whole, results(fitted(graph), graph), 1e-9)
+
+
+def in_processes(processes, kind, width):
+    if width:
+        linear_plan._BLOCK, linear_plan._IN_MEMORY = GRAPHS[kind].n_nodes * width, 0
+    gate = fitted(GRAPHS[kind])
+    assert processes.bytes_sent > 0
+    current = results(gate, GRAPHS[kind])
+    current["weights"] = gate.model_.projection.numpy()
+    return current
+
+
+@pytest.mark.parametrize(("kind", "width"), [("undirected", 0), ("many features", 7)])
+def test_two_processes_find_what_one_finds(kind, width):
+    graph = GRAPHS[kind]
+    alone = results(fitted(graph), graph)
+    first, second = run_in_processes(2, in_processes, kind, width)
+    check_same(alone, first, 1e-9)
+    # Both have the same, to the last bit.
+    assert all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+def different(processes):
+    with pytest.raises(InputError, match="2 processes of this run have different graphs"):
+        fitted(community_graph(processes.rank, n=60))
+    return True
+
+
+def test_processes_with_different_graphs_are_told_so():
+    assert all(run_in_processes(2, different))
+
+
+class Interrupted:
+    """Ctrl-C during a walk, of which the times before are counted."""
+
+    def __init__(self, monkeypatch, after: int) -> None:
+        self.walks, original = 0, Propagation.walk
+
+        def walk(*args):
+            self.walks += 1
+            if self.walks > after:
+                raise KeyboardInterrupt
+            return original(*args)
+
+        monkeypatch.setattr(Propagation, "walk", walk)
+
+
+@pytest.mark.parametrize("after", [1, 5, 11, 23, 28])
+def test_an_interrupted_fit_resumes_to_the_same_bytes(tmp_path, monkeypatch, blocks, after):
+    graph, scratch = GRAPHS["many features"], tmp_path / "scratch"
+    with monkeypatch.context() as patch:
+        count = Interrupted(patch, 10**9)
+        expected = fitted(graph)
+        unbroken = count.walks
+    with monkeypatch.context() as patch:
+        Interrupted(patch, after)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(graph, scratch=scratch)
+    assert scratch.exists()
+    count = Interrupted(monkeypatch, 10**9)
+    found = fitted(graph, scratch=scratch)
+    assert found.embedding_.tobytes() == expected.embedding_.tobytes()
+    assert found.decoder_.weights.tobytes() == expected.decoder_.weights.tobytes()
+    # A block takes two walks, one of which is of the masked nodes.
+    assert count.walks == unbroken - 2 * (after // 2)
+    assert list(scratch.iterdir()) == []
+
+
+def test_files_of_another_run_are_refused(tmp_path, monkeypatch, blocks):
+    graph = GRAPHS["undirected"]
+    with monkeypatch.context() as patch:
+        Interrupted(patch, 3)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(graph, scratch=tmp_path)
+    for other in ({"random_state": 1}, {"n_components": 7}, {"structure": False}):
+        with pytest.raises(InputError, match=r"belongs to another run.*; remove it, or use"):
+            fitted(graph, scratch=tmp_path, **other)
+    with pytest.raises(InputError, match="belongs to another run"):
+        fitted(GRAPHS["words"], scratch=tmp_path)
+    journal = tmp_path / "process-0" / "progress.json"
+    content = json.loads(journal.read_text())
+    for damaged in ("", "[]", json.dumps(content | {"rounds": 3}), "{"):
+        journal.write_text(damaged)
+        with pytest.raises(InputError, match="is damaged; remove the folder"):
+            fitted(graph, scratch=tmp_path)
+
+
+def test_large_graphs_use_fewer_columns():
+    small, large = LinearPlan.of(LARGE), LinearPlan.of(LARGE + 1)
+    assert (small.coordinates, small.factors, small.decoder_coordinates) == (512, 128, 256)
+    assert (large.coordinates, large.factors, large.decoder_coordinates) == (128, 64, 64)
+    assert LinearPlan.of(60_000).width == 512
+    assert not LinearPlan.of(60_000).spilled
+    million = LinearPlan.of(1_000_000)
+    assert (million.width, million.spilled) == (32, True)
+
+
+def test_a_limit_makes_blocks_narrower_and_uses_files():
+    counts = GraphCounts.planned(300_000, 3_000_000, 1000, 0.02)
+    size = LinearSize(counts, 128, True)
+    free = size.plan(None)
+    needed = size.bytes(free)
+    assert size.plan(needed) == free
+    spilled = size.plan(int(0.8 * needed), limited=True)
+    assert spilled.spilled
+    assert spilled.width == free.width
+    limited = size.plan(int(0.4 * needed), limited=True)
+    assert limited.width < free.width
+    assert size.bytes(limited) <= 0.4 * needed < size.bytes(spilled) <= 0.8 * needed
+    assert limited.coordinates == free.coordinates
+    assert limited.disk_bytes(counts) == 5 * 128 * 300_000 * 4
+    with pytest.raises(MemoryLimitError, match=r"memory_limit leaves 100 MiB; raise it"):
+        size.plan(100 * 2**20, limited=True)
+    # What is merely free is no reason to refuse.
+    assert size.plan(100 * 2**20).spilled
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        *((1000, 1000), ("1000", 1000), ("1KiB", 1024), ("1 kb", 1000), ("1.5GiB", 3 << 29)),
+        *(("2g", 2 * 10**9), ("3Mi", 3 << 20), (2.5e9, 2_500_000_000), ("1TiB", 1 << 40)),
+    ],
+)
+def test_memory_as_text(given, expected):
+    assert hyperparameters.memory_limit(given) == expected
+
+
+@pytest.mark.parametrize("given", ["", "much", "-1GiB", "1 XB", 0, -5, None, [1], float("inf")])
+def test_memory_that_is_none(given):
+    with pytest.raises(InputError, match="memory_limit must be a number of bytes or text such as"):
+        hyperparameters.memory_limit(given)
+
+
+def test_a_limit_that_is_too_low_is_refused_before_anything_is_computed():
+    with pytest.raises(MemoryLimitError, match="even a few columns at a time"):
+        LinearGATE(memory_limit="1MB").fit(GRAPHS["undirected"])
+
+
+def test_single_precision_in_blocks(blocks):
+    graph = GRAPHS["undirected"]
+    found = fitted(graph, dtype="float32").embedding_
+    assert found.dtype == np.float32
+    assert torch.from_numpy(found).isfinite().all()
