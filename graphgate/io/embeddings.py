@@ -19,8 +19,9 @@ import pyarrow.csv
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
-from graphgate.io.columns import floats, id_column, is_list, one_piece, spelled_ids
+from graphgate.io.columns import floats, is_list, one_piece
 from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
+from graphgate.io.id_columns import id_column, id_values, spelled_ids
 from graphgate.io.table_files import open_table, write_table
 from graphgate.io.tables import Conversion, Table, id_array, value_array
 
@@ -257,11 +258,11 @@ def _read_table(path: Path) -> Embedding:
     classes = spelled_ids(table, *[columns[name] for name in columns if name == "label"])
     labels = classes[0].to_pylist() if classes else None
     if not table.spelled:
-        return Embedding(ids.to_numpy(), _listed(table, columns["embedding"]), labels)
+        return Embedding(id_values(ids), _listed(table, columns["embedding"]), labels)
     wide = [floats(table, name, columns[name]) for name in vectors]
     z = np.column_stack([np.empty((len(ids), 0)), *wide])
     narrow = all(map(_written_as_float32, z.T))
-    return Embedding(ids.to_numpy(), z.astype(np.float32) if narrow else z, labels)
+    return Embedding(id_values(ids), z.astype(np.float32) if narrow else z, labels)
 
 
 def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,17 +13,15 @@ from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column
 from graphgate.graph.graph import Graph
-from graphgate.io.columns import (
+from graphgate.io.columns import attribute_column, floats, is_text, unfit
+from graphgate.io.id_columns import (
     appearing,
-    attribute_column,
     check_distinct,
-    floats,
     id_column,
-    is_text,
+    id_values,
     rows_of,
     same_type,
     spelled_ids,
-    unfit,
 )
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.tables import Conversion, Table
@@ -78,7 +76,7 @@ class Nodes(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """pairs : (E, 2) row numbers. ids : of all nodes, first those of the node table."""
+    """pairs : (E, 2) int32 row numbers. ids : of all nodes, first those of the node table."""
 
     pairs: np.ndarray
     weights: np.ndarray | None
@@ -97,7 +95,7 @@ def build_graph(
     edges = read_edges(edge_table, options, nodes)
     if len(edges.ids) == 0:
         raise InputError(f"{edge_table.what} has no edges, and there is no node table")
-    found: dict[str, Any] = {"ids": edges.ids.to_numpy(), "directed": bool(options.directed)}
+    found: dict[str, Any] = {"ids": id_values(edges.ids), "directed": bool(options.directed)}
     if nodes is not None:
         added = len(edges.ids) - len(nodes.ids)
         attributes, labels = nodes.attributes, nodes.labels
@@ -218,20 +216,31 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     source, target, *weight = options.edge_columns(table)
     if others := [name for name in table.names if name not in (source, target, *weight)]:
         _warn(f"{table.what}: {len(others):,} edge column(s) are ignored: {listing(others)}")
-    conversions: dict[str, Conversion] = {source: "text", target: "text"}
-    conversions |= dict.fromkeys(weight, "number")
-    read = dict(table.columns(list(conversions), conversions))
-    ids = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
-    weights = _weights(table, weight[0], read[weight[0]]) if weight else None
+    names = {source: "text", target: "text"} | dict.fromkeys(weight, "number")
+    weights = None
+    cells: list[pa.ChunkedArray] = []
+    rows: list[np.ndarray] = []
+    for name, column in table.columns(list(names), cast("Mapping[str, Conversion]", names)):
+        if name in weight:
+            weights = _weights(table, name, column)
+        elif nodes is None or table.spelled:  # the type of the ids depends on both columns
+            cells.append(id_column(table, name, column))
+        else:
+            rows.append(rows_of(nodes.ids, id_column(table, name, column)))
+        del column  # before the next one is read
+    cells = spelled_ids(table, *cells)
     if nodes is None:
-        known, pairs = appearing(same_type(*ids))
+        known, pairs = appearing(same_type(*cells))
         return Edges(pairs, weights, known)
-    pairs = np.stack([rows_of(nodes.ids, column) for column in ids], axis=1)
-    edges = Edges(pairs, weights, nodes.ids)
-    if (pairs >= 0).all():
+    edges = Edges(
+        np.stack(rows or [rows_of(nodes.ids, ids) for ids in cells]).T, weights, nodes.ids
+    )
+    if edges.pairs.min(initial=0) >= 0:
         return edges
-    cells = dict(zip((source, target), ids, strict=True))
-    return _without_unknown(edges, cells, table, nodes, options.unknown_nodes)
+    ends = (source, target)
+    cells = cells or [id_column(table, name, column) for name, column in table.columns(ends)]
+    ids = dict(zip(ends, cells, strict=True))
+    return _without_unknown(edges, ids, table, nodes, options.unknown_nodes)
 
 
 def _without_unknown(
@@ -282,7 +291,7 @@ def _with_added(
     pairs[missing] = (np.cumsum(fresh) - 1 + len(edges.ids))[places[missing[rows]]]
     added = new.filter(pa.array(fresh))
     if is_text(edges.ids.type):
-        added = added.cast(pa.large_string())
+        added = added.cast(edges.ids.type)
     return pairs, pa.chunked_array(
         [chunk for column in same_type(edges.ids, added) for chunk in column.chunks]
     )
