@@ -103,12 +103,16 @@ def category_column(codes: np.ndarray, values: Sequence[Hashable]) -> Column:
 def words_column(
     indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray | None, words: Sequence[str]
 ) -> Column:
-    """From CSR parts over a list of distinct words; a word may occur repeatedly in a row."""
+    """From CSR parts over a list of distinct words; a word may occur repeatedly in a row.
+
+    Codes of 32 bits are used as they are if the words are sorted.
+    """
     order = sorted_values(words)
     rank = np.empty(len(words), dtype=index_type(max(len(codes), len(words))))
     rank[order] = np.arange(len(words))
     data = np.ones(len(codes), dtype=np.float32) if counts is None else counts.astype(np.float32)
-    parts = (data, rank[codes], indptr.astype(rank.dtype, copy=False))
+    indices = codes if order == [*range(len(words))] and codes.dtype == rank.dtype else rank[codes]
+    parts = (data, indices, indptr.astype(rank.dtype, copy=False))
     matrix = sp.csr_array(parts, shape=(len(indptr) - 1, len(words)))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()

@@ -1,7 +1,6 @@
 """Edges as users give them, turned into one canonical adjacency matrix."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,8 @@ from graphgate.graph.validation import (
     plain,
 )
 
-_ENTRIES = 1 << 20  # of a block of rows; every block is a pass over the edges
-_MOST_BLOCKS = 16
+_SMALL = 1 << 20  # edges that are sorted at once; more are sorted in up to 16 blocks of rows
+_BLOCK_BITS = 4
 
 
 @errors_about("edges")
@@ -140,18 +139,24 @@ def merged_adjacency(
 
 
 def _unweighted(edges: np.ndarray, n: int, *, directed: bool) -> sp.csr_array:
-    """Ones in 32 bits, a block of rows at a time, so that little is in memory besides the result."""
+    """Ones, sorted block by block, so that little is in memory besides edges and result."""
     source, target = edges.T
     ways = [(source, target)] if directed else [(source, target), (target, source)]
     most = len(ways) * len(edges)
     kind = index_type(max(n, most))
+    shift = max(n.bit_length() - (_BLOCK_BITS if most > _SMALL else 0), 0)
+    blocks = [_blocks(u, shift, source != target) for u, _ in ways]
     indptr, indices = np.zeros(n + 1, dtype=kind), np.empty(most, dtype=kind)
     count = 0
-    for low, high in pairwise(np.linspace(0, n, _blocks(most) + 1).astype(np.int64).tolist()):
-        keys = np.concatenate([_keys(u, v, n, low, high) for u, v in ways])
+    for block in range(((n - 1) >> shift) + 1):
+        ends = np.arange(block << shift, min((block + 1) << shift, n)) + 1
+        inside = [numbers == block for numbers in blocks]
+        keys = np.concatenate(
+            [u[at].astype(np.int64) * n + v[at] for at, (u, v) in zip(inside, ways, strict=True)]
+        )
         keys.sort()
         keys = keys[np.diff(keys, prepend=-1) != 0]
-        indptr[low + 1 : high + 1] = count + np.searchsorted(keys, np.arange(low + 1, high + 1) * n)
+        indptr[ends] = count + np.searchsorted(keys, ends * n)
         indices[count : count + len(keys)] = keys % n
         count += len(keys)
     indices.resize(count, refcheck=False)
@@ -161,14 +166,11 @@ def _unweighted(edges: np.ndarray, n: int, *, directed: bool) -> sp.csr_array:
     return adjacency
 
 
-def _blocks(entries: int) -> int:
-    return min(_MOST_BLOCKS, 1 + entries // _ENTRIES)
-
-
-def _keys(u: np.ndarray, v: np.ndarray, n: int, low: int, high: int) -> np.ndarray:
-    """u·N + v of the edges from rows low … high - 1, without self-loops."""
-    inside = (u >= low) & (u < high) & (u != v)
-    return u[inside].astype(np.int64) * n + v[inside]
+def _blocks(rows: np.ndarray, shift: int, wanted: np.ndarray) -> np.ndarray:
+    """The block of 2^shift rows that each edge starts in; an impossible one where not wanted."""
+    numbers = (rows >> shift).astype(np.uint8)
+    numbers[~wanted] = 255
+    return numbers
 
 
 def _refuse_two_weights(adjacency: sp.csr_array, reverse: sp.csr_array, ids: np.ndarray) -> None:

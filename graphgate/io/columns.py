@@ -150,7 +150,7 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
     for piece in _pieces(column):
         pieces.append(_coded(table, name, piece, start))
         start += len(piece)
-    words = list(dict.fromkeys(word for piece in pieces for word in piece.words))
+    words = sorted({word for piece in pieces for word in piece.words})
     place = {word: at for at, word in enumerate(words)}
     codes = np.empty(sum(len(piece.codes) for piece in pieces), dtype=np.int32)
     counts = None

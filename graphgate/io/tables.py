@@ -117,6 +117,7 @@ class ParquetTable(Table):
             for name in some:
                 yield name, table.column(name)
             del table  # before the next one is read
+            pa.default_memory_pool().release_unused()
 
     def _groups(self, names: Sequence[str]) -> Iterator[list[str]]:
         """Columns to be read at once, in order; one with nested values is read alone."""
