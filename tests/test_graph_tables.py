@@ -430,9 +430,9 @@ def test_types_of_parquet(tmp_path, row_group_size):
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.time32("s"), pa.struct([("a", pa.int32())])])
 def test_types_that_cannot_be_attributes(kind):
-    nodes = pa.table({"id": [1], "odd": pa.nulls(1).cast(kind)})
+    nodes = pa.table({"id": [1, 2], "odd": pa.nulls(2).cast(kind)})
     with pytest.raises(InputError, match="the node table, column 'odd': values of type"):
-        from_tables(pa.table({"source": [1], "target": [1]}), nodes)
+        from_tables(pa.table({"source": [1], "target": [2]}), nodes)
 
 
 @pytest.mark.parametrize("raw", [b"", b"PAR1", b"nonsense" * 20])

@@ -159,6 +159,7 @@ def _unweighted(edges: np.ndarray, n: int, *, directed: bool) -> sp.csr_array:
         indptr[ends] = count + np.searchsorted(keys, ends * n)
         indices[count : count + len(keys)] = keys % n
         count += len(keys)
+    del blocks, inside, keys
     indices.resize(count, refcheck=False)
     ones = np.ones(count, dtype=np.float32)
     adjacency = sp.csr_array((ones, indices, indptr), shape=(n, n))

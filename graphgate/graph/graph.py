@@ -208,6 +208,21 @@ class Graph(GraphArrays):
         """The same graph with other splits."""
         return self._with(splits=validation.split_masks(splits, self.ids))
 
+    def with_labels(self, labels: Sequence[Any] | np.ndarray | None) -> Self:
+        """The same graph with other labels, None or NaN where a node has none."""
+        codes, classes = validation.label_codes(labels, self.n_nodes)
+        return self._with(labels=codes, classes=classes)
+
+    def with_attributes(self, attributes: Attributes) -> Self:
+        """The same graph with these attributes in place of what describes its nodes."""
+        if len(attributes) != self.n_nodes:
+            raise InputError(
+                f"attributes have {len(attributes):,} rows for {self.n_nodes:,} nodes; "
+                "pass one row per node",
+                about="nodes",
+            )
+        return self._with(x=None, attributes=attributes, feature_names=None)
+
     def with_x(
         self, x: Any, feature_names: Iterable[str] | None = None, *, copy: bool = True
     ) -> Self:

@@ -17,6 +17,7 @@ from graphgate.io.files import StrPath, check_file, first_line
 _INDEX = re.compile(r"__index_level_\d+__")
 # Parquet columns, and values in them, read at once: enough for two threads, few enough for memory.
 _TOGETHER, _VALUES = 8, 1 << 22
+_BATCH = 1 << 18  # rows of a column that is read alone
 # How a text file is to convert a column: unchanged, or by guessing although numbers are written
 # with leading zeros.
 Conversion = Literal["text", "number"]
@@ -110,14 +111,23 @@ class ParquetTable(Table):
     ) -> Iterator[tuple[str, pa.ChunkedArray]]:
         for some in self._groups(names):
             with self._explained():
-                table = self._file.read(columns=some)
+                table = self._read(some)
                 for column in table.columns:  # Parquet's reader does not check that text is UTF-8
                     if not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
                         column.validate(full=True)
+            release_memory()
             for name in some:
                 yield name, table.column(name)
             del table  # before the next one is read
-            pa.default_memory_pool().release_unused()
+
+    def _read(self, names: list[str]) -> pa.Table:
+        """One column in batches: threads have nothing to share, and keep what they have read."""
+        if len(names) > 1:
+            return self._file.read(columns=names)
+        batches = self._file.iter_batches(_BATCH, columns=names, use_threads=False)
+        chunks = [batch.column(0) for batch in batches]
+        kind = self._file.schema_arrow.field(names[0]).type
+        return pa.table({names[0]: pa.chunked_array(chunks, kind)})
 
     def _groups(self, names: Sequence[str]) -> Iterator[list[str]]:
         """Columns to be read at once, in order; one with nested values is read alone."""
@@ -142,6 +152,11 @@ class ParquetTable(Table):
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or first_line(error)
             raise InputError(f"{self.what} cannot be read as Parquet: {reason}") from None
+
+
+def release_memory() -> None:
+    """Returns to the system what Arrow has freed, but keeps for later."""
+    pa.default_memory_pool().release_unused()
 
 
 def _word_paths(file: pyarrow.parquet.ParquetFile) -> list[str]:
