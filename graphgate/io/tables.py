@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from graphgate.errors import InputError, listing
-from graphgate.graph.validation import plain
+from graphgate.graph.validation import TEXT, plain
 from graphgate.io.files import StrPath, check_file, first_line
 
 _INDEX = re.compile(r"__index_level_\d+__")
 # Parquet columns, and values in them, read at once: enough for two threads, few enough for memory.
 _TOGETHER, _VALUES = 8, 1 << 22
+_OBJECTS = 1 << 16  # Python values at the same time, of text that becomes a column
 _BATCH = 1 << 18  # rows of a column that is read alone
 # How a text file is to convert a column: unchanged, or by guessing although numbers are written
 # with leading zeros.
@@ -225,6 +226,12 @@ _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string
 
 def id_array(ids: Any) -> pa.Array:
     """Node ids as one Arrow column of integers or text."""
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == np.int64:
+        return pa.array(ids)
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == TEXT and len(ids):
+        starts = range(0, len(ids), _OBJECTS)
+        parts = [pa.array(ids[at : at + _OBJECTS].tolist(), pa.string()) for at in starts]
+        return pa.concat_arrays(parts)
     return _typed_array(ids, "node id", (int, str), otherwise=pa.int64())
 
 
