@@ -125,8 +125,11 @@ class ParquetTable(Table):
         """One column in batches: threads have nothing to share, and keep what they have read."""
         if len(names) > 1:
             return self._file.read(columns=names)
-        batches = self._file.iter_batches(_BATCH, columns=names, use_threads=False)
-        chunks = [batch.column(0) for batch in batches]
+        chunks = [
+            batch.column(0)
+            for group in range(self._file.num_row_groups)  # each has a dictionary of its own
+            for batch in self._file.iter_batches(_BATCH, [group], names, use_threads=False)
+        ]
         kind = self._file.schema_arrow.field(names[0]).type
         return pa.table({names[0]: pa.chunked_array(chunks, kind)})
 
