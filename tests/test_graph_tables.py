@@ -698,3 +698,10 @@ def test_reading_takes_little_more_than_the_graph(tmp_path, monkeypatch):
     entries = graph.adjacency.nnz + graph.attributes["w"].values.nnz
     assert left < 8.5 * entries + 30 * n
     assert peak < left + 32 * e
+
+
+def test_a_missing_word_is_found_in_any_block_of_rows(monkeypatch):
+    monkeypatch.setattr(columns, "_ROWS", 2)
+    nodes = pa.table({"id": range(4), "w": [["a"], ["b"], ["a"], ["b", None]]})
+    with pytest.raises(InputError, match=r"row 3, column 'w'.*contains a missing word"):
+        from_tables(pa.table({"source": [0], "target": [1]}), nodes)
