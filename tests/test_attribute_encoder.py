@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from test_attributes import VALUES
 
 from graphgate import AttributeEncoder, Attributes, InputError, InputWarning
+from graphgate.preprocessing import attribute_encoder
 
 
 def table(**columns) -> Attributes:
@@ -272,3 +273,38 @@ def test_an_invalid_encoder_is_refused(content, words):
     with pytest.raises(InputError, match=f"^m is no model: .*{words}") as caught:
         AttributeEncoder.from_dict(content, "m is no model")
     assert "\n" not in str(caught.value)
+
+
+def test_words_alone_are_features_without_a_copy():
+    rows = [["b", "a", "b"], [], ["c"], ["a"], [], ["b"]] * 2
+    table = Attributes.from_columns({"w": [*rows, *("defghijklmn")]}, kinds={"w": "words"})
+    x = AttributeEncoder().fit(table).transform(table)
+    assert sp.issparse(x)
+    assert np.shares_memory(x.data, table["w"].values.data)
+    assert np.shares_memory(x.indices, table["w"].values.indices)
+    assert (x.dtype, x.indices.dtype) == (np.float32, np.int32)
+    np.testing.assert_array_equal(x.toarray(), table["w"].values.toarray())
+
+
+def test_a_sparse_block_after_the_other(monkeypatch):
+    n = 40
+    rng = np.random.default_rng(0)
+    columns = {
+        "few": np.where(rng.random(n) < 0.1, rng.random(n), 0.0),
+        "w": [[f"w{at}" for at in rng.integers(0, 30, k)] for k in rng.integers(0, 4, n)],
+        "town": [f"t{at}" for at in rng.integers(0, 20, n)],
+    }
+    table = Attributes.from_columns(columns)
+    encoder = AttributeEncoder().fit(table)
+    whole = encoder.transform(table)
+    monkeypatch.setattr(attribute_encoder, "_ENTRIES", 7)
+    blocks = encoder.transform(table)
+    monkeypatch.setattr(attribute_encoder, "SPARSE_BELOW", 0.0)
+    dense = encoder.transform(table)
+    assert isinstance(dense, np.ndarray)
+    for x in (whole, blocks):
+        x.check_format(full_check=True)
+        assert x.has_canonical_format
+        assert x.indices.dtype == np.int32
+        np.testing.assert_array_equal(x.toarray(), dense)
+        assert x.nnz == np.count_nonzero(dense)

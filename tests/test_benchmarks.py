@@ -15,6 +15,7 @@ from graphs import random_graph
 
 from graphgate.errors import InputWarning
 from graphgate.graph.graph import Graph
+from graphgate.io.graph_files import read_graph
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.losses import Loss
 
@@ -24,6 +25,7 @@ import estimate
 import growth
 import inputs
 import isolated
+import large
 import machine
 import peers
 import reading
@@ -249,3 +251,16 @@ def test_pictures_are_drawn(results, tmp_path):
     files = plots.draw(report.read(results), tmp_path / "images")
     assert [file.name for file in files] == ["benchmark-epoch.png", "benchmark-growth.png"]
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_large_tables_are_read_encoded_and_written(tmp_path):
+    sizes = large.write_tables(tmp_path, 3000)
+    assert sizes == {"nodes": 3000, "edges": 30_000, "features": 1000}
+    steps = large.read_and_write(tmp_path)["steps"]
+    assert list(steps) == ["read", "encode", "write"]
+    (tmp_path / "random.parquet").rename(tmp_path / "out.parquet")
+    assert large.agreement(tmp_path)["columns"] == large.COLUMNS
+    graph = read_graph(tmp_path / "edges.parquet", tmp_path / "nodes.parquet")
+    block = synthetic.block_graph(3000)
+    np.testing.assert_array_equal(graph.adjacency.indices, block.adjacency.indices)
+    np.testing.assert_array_equal(graph.attributes["words"].values.sum(axis=1), block.x.sum(axis=1))

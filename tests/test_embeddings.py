@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
@@ -17,6 +16,7 @@ from graphgate.errors import InputError
 from graphgate.io import table_files as tables
 from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
 from graphgate.io.graph_files import read_graph
+from graphgate.io.tables import id_array
 
 Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
 
@@ -88,13 +88,10 @@ def test_what_a_file_cannot_store_is_refused(tmp_path, ids, z, labels, words):
 def test_a_failure_leaves_the_old_file_unchanged(tmp_path, name, monkeypatch):
     (tmp_path / name).write_text("old")
 
-    def full(table, file, *_):
-        path = file if isinstance(file, Path) else file.name
-        with open(path, "ab") as partly:
-            partly.write(b"half")
+    def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tables.pyarrow.parquet, "write_table", full)
+    monkeypatch.setattr(tables.pyarrow.parquet.ParquetWriter, "write_table", full)
     monkeypatch.setattr(tables.pyarrow.csv, "write_csv", full)
     with pytest.raises(InputError, match=r"cannot be written: No space left on device"):
         write_embedding(tmp_path / name, [1, 2], Z)
@@ -252,3 +249,32 @@ def test_an_embedding_as_a_frame_a_dictionary_and_a_file(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = Embedding(np.array([4, 5]), Z).to_frame()
     assert table.to_pydict() == {"node_id": [4, 5], "e0": [0.1, 4], "e1": [2, 5e-20], "e2": [-3, 6]}
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_large_embeddings_are_written_in_blocks_of_rows(tmp_path, monkeypatch, ending, order):
+    monkeypatch.setattr(tables, "_BLOCK", 50)
+    z = np.random.default_rng(0).random((11, 4), dtype=np.float32)
+    ids = np.array([f"é{at}" for at in range(11)], dtype=np.dtypes.StringDType())
+    labels = [None, "x", *("abcdefghi")]
+    path = write_embedding(tmp_path / f"z{ending}", ids, np.asarray(z, order=order), labels)
+    found = read_embedding(path)
+    np.testing.assert_array_equal(found.vectors, z)
+    assert found.ids.dtype == np.dtypes.StringDType()
+    assert (found.ids.tolist(), found.labels) == (ids.tolist(), labels)
+    if ending == ".parquet":
+        groups = pyarrow.parquet.ParquetFile(path).metadata
+        assert [groups.row_group(at).num_rows for at in range(groups.num_row_groups)] == [
+            3,
+            3,
+            3,
+            2,
+        ]
+
+
+def test_text_ids_become_arrow_text_in_parts(monkeypatch):
+    monkeypatch.setattr("graphgate.io.tables._OBJECTS", 2)
+    ids = np.array(list("abcde"), dtype=np.dtypes.StringDType())
+    assert id_array(ids).to_pylist() == list("abcde")
+    assert len(id_array(ids[:0])) == 0

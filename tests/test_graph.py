@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from torch_geometric.utils import to_scipy_sparse_matrix
 
 from graphgate.errors import InputError
+from graphgate.graph import edges
+from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 
 TWO, THREE = np.eye(2), np.eye(3)
@@ -724,3 +726,67 @@ def test_by_locality_renumbers_and_changes_nothing_else(directed):
 def test_by_locality_of_graphs_with_no_edges():
     for n in (1, 3, 700):
         assert sorted(Graph(np.ones((n, 1))).by_locality().ids) == list(range(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 16, 33])
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_sorted_in_blocks_of_rows(n, directed, monkeypatch):
+    monkeypatch.setattr(edges, "_SMALL", 0)
+    pairs = np.random.default_rng(n).integers(0, n, (4 * n, 2), dtype=np.int32)
+    graph = Graph.from_edge_index(None, pairs.T, num_nodes=n, directed=directed)
+    wanted = np.zeros((n, n))
+    wanted[pairs[:, 0], pairs[:, 1]] = 1
+    wanted = wanted if directed else np.maximum(wanted, wanted.T)
+    np.fill_diagonal(wanted, 0)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), wanted)
+    assert graph.adjacency.nnz == wanted.sum()
+    graph.adjacency.check_format(full_check=True)
+    assert sp.csr_array(graph.adjacency.copy()).has_canonical_format
+
+
+@pytest.mark.parametrize("weights", [None, [2.0]])
+def test_indices_take_32_bits(weights):
+    n = 100_000  # whose square does not fit into 32 bits
+    pair = np.array([[n - 1], [n - 2]], dtype=np.int32)
+    x = sp.csr_array((n, 3), dtype=np.float32)
+    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    graph = Graph.from_edge_index(x, pair, weights)
+    assert graph.adjacency[n - 2, n - 1] == (1 if weights is None else 2)
+    for matrix in (graph.adjacency, graph.attended, graph.x, graph.subgraph([0, n - 1]).adjacency):
+        assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+
+
+def test_text_ids_are_text_and_others_objects():
+    adjacency = np.ones((2, 2))
+    for ids in (["a", "é\0"], np.array(["a", "é"]), np.array(["a", "b"], dtype=object)):
+        graph = Graph(adjacency=adjacency, ids=ids)
+        assert graph.ids.dtype == np.dtypes.StringDType()
+        assert graph.ids.tolist() == list(ids)
+        assert type(graph.ids[0]) is str
+        assert graph.rows(ids[::-1]).tolist() == [1, 0]
+        assert Graph(adjacency=adjacency, ids=graph.ids).fingerprint() == graph.fingerprint()
+    assert Graph(adjacency=adjacency, ids=["a", 1]).ids.dtype == object
+    assert Graph(adjacency=adjacency, ids=["a", "\ud800"]).ids.dtype == object
+    twice = np.array(["a", "a"], dtype=np.dtypes.StringDType())
+    with pytest.raises(InputError, match="'a' is given more than once"):
+        Graph(adjacency=adjacency, ids=twice)
+
+
+def test_features_that_are_not_copied_are_not_written_to():
+    x = sp.csr_array(np.array([[1.0, 0], [2, 3]]))
+    x.data[1] = 0
+    for array in (x.data, x.indices, x.indptr):
+        array.flags.writeable = False
+    graph = Graph(adjacency=np.ones((2, 2))).with_x(x, copy=False)
+    assert graph.x.nnz == 2
+    np.testing.assert_array_equal(x.data, [1, 0, 3])
+    assert np.shares_memory(graph.with_x(graph.x, copy=False).x.data, graph.x.data)
+
+
+def test_labels_and_attributes_can_be_replaced():
+    graph = Graph(np.eye(2), np.ones((2, 2)), labels=["x", "y"], feature_names=["p", "q"])
+    other = graph.with_labels([None, 3]).with_attributes(Attributes.from_columns({"a": [1, 2]}))
+    assert other.label_values() == [None, 3]
+    assert (other.x, other.feature_names, other.attributes.names) == (None, None, ("a",))
+    with pytest.raises(InputError, match="1 rows for 2 nodes"):
+        graph.with_attributes(Attributes.from_columns({"a": [1]}))

@@ -3,10 +3,13 @@
 import bz2
 import datetime
 import gzip
+import itertools
 import pickle
 import re
+import tracemalloc
 import uuid
 import warnings
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -29,6 +32,7 @@ from graphgate import (
     read_graph,
     to_tables,
 )
+from graphgate.io import columns, tables
 
 EDGES = {"source": ["a", "b", "c"], "target": ["b", "c", "a"]}
 NODES = {
@@ -430,9 +434,9 @@ def test_types_of_parquet(tmp_path, row_group_size):
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.time32("s"), pa.struct([("a", pa.int32())])])
 def test_types_that_cannot_be_attributes(kind):
-    nodes = pa.table({"id": [1], "odd": pa.nulls(1).cast(kind)})
+    nodes = pa.table({"id": [1, 2], "odd": pa.nulls(2).cast(kind)})
     with pytest.raises(InputError, match="the node table, column 'odd': values of type"):
-        from_tables(pa.table({"source": [1], "target": [1]}), nodes)
+        from_tables(pa.table({"source": [1], "target": [2]}), nodes)
 
 
 @pytest.mark.parametrize("raw", [b"", b"PAR1", b"nonsense" * 20])
@@ -623,3 +627,81 @@ def test_features_are_written_as_numbers():
         to_tables(Graph(attributes={"id": [1, 2]}))
     with pytest.raises(InputError, match="the node id 1 cannot be stored"):
         to_tables(Graph(x, ids=[1, "a"]))
+
+
+@pytest.mark.parametrize("row_group", [1, 3, 100])
+@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.large_string())])
+def test_lists_of_words_in_parquet(tmp_path, monkeypatch, row_group, kind):
+    monkeypatch.setattr(tables, "_BATCH", 2)
+    monkeypatch.setattr(columns, "_ROWS", 2)
+    rows = [["b", "a", "b"], None, [], ["é"], ["a"], ["c", "b"], ["b"]]
+    nodes = pa.table({"id": range(7), "w": pa.array(rows, kind), "n": [0.5] * 7})
+    pq.write_table(nodes, tmp_path / "n.parquet", row_group_size=row_group)
+    pq.write_table(pa.table({"source": [0], "target": [1]}), tmp_path / "e.parquet")
+    graph = read_graph(tmp_path / "e.parquet", tmp_path / "n.parquet")
+    column = graph.attributes["w"]
+    assert column.vocabulary == ("a", "b", "c", "é")
+    assert column.tolist() == [dict(Counter(row or [])) for row in rows]
+    assert column.values.indices.dtype == column.values.indptr.dtype == np.int32
+    assert graph.attributes["n"].tolist() == [0.5] * 7
+
+
+def test_words_as_an_arrow_dictionary():
+    words = pa.DictionaryArray.from_arrays([2, 0, 2, 1], ["b", None, "a", "unused"])
+    lists = pa.ListArray.from_arrays([0, 2, 3, 4], words)
+    edges = pa.table({"source": [0], "target": [1]})
+    nodes = pa.table({"id": [0, 1, 2], "w": lists})
+    column = from_tables(edges, nodes.slice(0, 2)).attributes["w"]
+    assert column.vocabulary == ("a", "b")
+    assert column.tolist() == [{"a": 1, "b": 1}, {"a": 1}]
+    with pytest.raises(InputError, match=r"row 2, column 'w'.*contains a missing word"):
+        from_tables(edges, nodes)
+
+
+@pytest.mark.parametrize(
+    "kinds", list(itertools.product([pa.string(), pa.large_string()], repeat=3))
+)
+def test_text_ids_without_objects(tmp_path, kinds):
+    ids, source, target = ["01", "1", "b"], ["b", "01", "b"], ["1", "1", "01"]
+    nodes = pa.table({"id": pa.array(ids, kinds[0])})
+    edges = pa.table({"source": pa.array(source, kinds[1]), "target": pa.array(target, kinds[2])})
+    pq.write_table(nodes, tmp_path / "n.parquet")
+    pq.write_table(edges, tmp_path / "e.parquet", row_group_size=2)
+    wanted = Graph.from_edges(None, list(zip(source, target, strict=True)), ids=ids)
+    for found in (
+        read_graph(tmp_path / "e.parquet", tmp_path / "n.parquet"),
+        from_tables(edges, nodes),
+        from_tables(edges).subgraph(ids),
+    ):
+        assert found.ids.dtype == np.dtypes.StringDType()
+        assert found.fingerprint() == wanted.fingerprint()
+    assert from_tables(edges).ids.tolist() == ["b", "1", "01"]
+
+
+def test_reading_takes_little_more_than_the_graph(tmp_path, monkeypatch):
+    monkeypatch.setattr("graphgate.graph.edges._SMALL", 0)
+    n, e = 20_000, 200_000
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, n, (2, e))
+    name = pa.array([f"node {at}" for at in range(n)])
+    edges = {"source": name.take(pa.array(source)), "target": name.take(pa.array(target))}
+    pq.write_table(pa.table(edges), tmp_path / "e.parquet")
+    words = pa.FixedSizeListArray.from_arrays(name.take(pa.array(source % 99)), 10)
+    pq.write_table(
+        pa.table({"id": name, "w": words.cast(pa.list_(pa.string()))}), tmp_path / "n.parquet"
+    )
+    tracemalloc.start()
+    with pytest.warns(InputWarning, match="edges include"):
+        graph = read_graph(tmp_path / "e.parquet", tmp_path / "n.parquet")
+    left, peak = tracemalloc.get_traced_memory()  # of NumPy and Python, not of Arrow
+    tracemalloc.stop()
+    entries = graph.adjacency.nnz + graph.attributes["w"].values.nnz
+    assert left < 8.5 * entries + 30 * n
+    assert peak < left + 32 * e
+
+
+def test_a_missing_word_is_found_in_any_block_of_rows(monkeypatch):
+    monkeypatch.setattr(columns, "_ROWS", 2)
+    nodes = pa.table({"id": range(4), "w": [["a"], ["b"], ["a"], ["b", None]]})
+    with pytest.raises(InputError, match=r"row 3, column 'w'.*contains a missing word"):
+        from_tables(pa.table({"source": [0], "target": [1]}), nodes)

@@ -2,13 +2,19 @@
 
 import numpy as np
 import pyarrow.csv
-import pyarrow.parquet
+import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 from graphs import random_graph
 
 from graphgate.errors import InputError
 from graphgate.estimators.gate import GATE
-from graphgate.io.model_outputs import attention_table, write_attention, write_reconstruction
+from graphgate.io.model_outputs import (
+    attention_table,
+    write_attention,
+    write_edge_scores,
+    write_reconstruction,
+)
 
 
 def trained(directed=False, **settings):
@@ -54,7 +60,7 @@ def test_a_reconstruction_names_nodes_and_features(tmp_path):
     x = gate.reconstruct(graph)
     names = ["a,b", 'q"', *map(str, range(graph.n_features - 2))]
     write_reconstruction(tmp_path / "x.parquet", graph.ids, x, names)
-    table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
+    table = pq.read_table(tmp_path / "x.parquet")
     assert table.column_names == ["node_id", *names]
     np.testing.assert_array_equal(np.stack([table[name].to_numpy() for name in names], axis=1), x)
     write_reconstruction(tmp_path / "x.csv", graph.ids, x, names)
@@ -68,3 +74,21 @@ def test_a_reconstruction_names_nodes_and_features(tmp_path):
         with pytest.raises(InputError, match="feature"):
             write_reconstruction(tmp_path / "y.csv", graph.ids, x, wrong)
     assert not (tmp_path / "y.csv").exists()
+
+
+def test_edge_scores_and_reconstruction_in_blocks(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = sp.random_array((9, 9), density=0.4, format="csr", rng=rng)
+    scores.data[scores.indptr[3] : scores.indptr[4]] = 0
+    scores.eliminate_zeros()  # a node without edges
+    x = rng.random((9, 2))
+    monkeypatch.setattr("graphgate.io.table_files._BLOCK", 200)
+    ids = [f"n{at}" for at in range(9)]
+    found = pq.read_table(write_edge_scores(tmp_path / "s.parquet", ids, scores)).to_pydict()
+    entries = scores.tocoo()
+    assert found["source"] == [ids[at] for at in entries.col]
+    assert found["target"] == [ids[at] for at in entries.row]
+    np.testing.assert_array_equal(found["score"], entries.data)
+    back = pq.read_table(write_reconstruction(tmp_path / "x.parquet", ids, x)).to_pydict()
+    assert back["node_id"] == ids
+    np.testing.assert_array_equal(np.stack([back["x0"], back["x1"]], axis=1), x)

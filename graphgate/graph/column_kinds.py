@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.graph.validation import arrays_of, sorted_values
+from graphgate.graph.validation import arrays_of, index_type, sorted_values
 
 Kind: TypeAlias = Literal["number", "boolean", "category", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -103,12 +103,17 @@ def category_column(codes: np.ndarray, values: Sequence[Hashable]) -> Column:
 def words_column(
     indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray | None, words: Sequence[str]
 ) -> Column:
-    """From CSR parts over a list of distinct words; a word may occur repeatedly in a row."""
+    """From CSR parts over a list of distinct words; a word may occur repeatedly in a row.
+
+    Codes of 32 bits are used as they are if the words are sorted.
+    """
     order = sorted_values(words)
-    rank = np.empty(len(words), dtype=np.int32)
+    rank = np.empty(len(words), dtype=index_type(max(len(codes), len(words))))
     rank[order] = np.arange(len(words))
     data = np.ones(len(codes), dtype=np.float32) if counts is None else counts.astype(np.float32)
-    matrix = sp.csr_array((data, rank[codes], indptr), shape=(len(indptr) - 1, len(words)))
+    indices = codes if order == [*range(len(words))] and codes.dtype == rank.dtype else rank[codes]
+    parts = (data, indices, indptr.astype(rank.dtype, copy=False))
+    matrix = sp.csr_array(parts, shape=(len(indptr) - 1, len(words)))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return Column("words", matrix, tuple(words[at] for at in order))

@@ -12,10 +12,14 @@ from graphgate.graph.validation import (
     array_of_numbers,
     check_sparse,
     errors_about,
+    index_type,
     listed,
     node_rows,
     plain,
 )
+
+_SMALL = 1 << 20  # edges that are sorted at once; more are sorted in up to 16 blocks of rows
+_BLOCK_BITS = 4
 
 
 @errors_about("edges")
@@ -53,14 +57,14 @@ def row_pairs(edge_index: Any, n: int | None) -> np.ndarray:
             "ids= to name nodes by id"
         )
     n = int(index.max(initial=-1)) + 1 if n is None else n
-    outside = (index < 0) | (index >= n)
-    if outside.any():
+    if index.size and not 0 <= index.min() <= index.max() < n:
+        outside = (index < 0) | (index >= n)
         at = int(np.argwhere(outside.T)[0, 0])
         raise InputError(
             f"edge {at} is {tuple(index[:, at].tolist())}, out of range for {n:,} nodes "
             f"(rows 0 to {n - 1}); fix the edge, or name nodes by id with ids="
         )
-    return index.T.astype(np.int64, copy=False)
+    return index.T.astype(np.int32 if index.dtype == np.int32 else np.int64, copy=False)
 
 
 def _is_pair(pair: Any) -> bool:
@@ -104,7 +108,7 @@ def adjacency_entries(adjacency: Any, n: int | None) -> tuple[int, np.ndarray, n
         )
     # COO keeps duplicates apart, so that an unweighted list with duplicates stays unweighted.
     entries = sp.coo_array(adjacency)
-    pairs = np.stack([entries.row, entries.col], axis=1).astype(np.int64)
+    pairs = np.stack([entries.row, entries.col], axis=1)
     weights = edge_weights(entries.data, len(pairs), at="adjacency entry")
     stored = weights != 0
     pairs, weights = pairs[stored], weights[stored]
@@ -117,23 +121,57 @@ def merged_adjacency(
 ) -> sp.csr_array:
     """The canonical adjacency: duplicates merged, no self-loops, symmetric if undirected."""
     n = len(ids)
-    values = np.ones(len(edges), dtype=np.float32) if weights is None else weights
-    keep = (edges[:, 0] != edges[:, 1]) & (values != 0)
-    source, target = edges[keep].T
+    if weights is None:
+        return _unweighted(edges, n, directed=directed)
+    keep = (edges[:, 0] != edges[:, 1]) & (weights != 0)
+    source, target = edges[keep].T.astype(index_type(max(n, 2 * len(edges))))
     with np.errstate(over="ignore"):  # refused just below
-        adjacency = sp.csr_array((values[keep], (source, target)), shape=(n, n))
+        adjacency = sp.csr_array((weights[keep], (source, target)), shape=(n, n))
         adjacency.sum_duplicates()
     if not np.isfinite(adjacency.data).all():
         raise InputError("the summed weights of a repeated edge are too large; scale the weights")
     if not directed:
         reverse = adjacency.T.tocsr()
-        if weights is not None:
-            _refuse_two_weights(adjacency, reverse, ids)
+        _refuse_two_weights(adjacency, reverse, ids)
         adjacency = adjacency.maximum(reverse)
-    if weights is None:
-        adjacency.data = np.ones(adjacency.nnz, dtype=np.float32)
     adjacency.sort_indices()
     return adjacency
+
+
+def _unweighted(edges: np.ndarray, n: int, *, directed: bool) -> sp.csr_array:
+    """Ones, sorted block by block, so that little is in memory besides edges and result."""
+    source, target = edges.T
+    ways = [(source, target)] if directed else [(source, target), (target, source)]
+    most = len(ways) * len(edges)
+    kind = index_type(max(n, most))
+    shift = max(n.bit_length() - (_BLOCK_BITS if most > _SMALL else 0), 0)
+    blocks = [_blocks(u, shift, source != target) for u, _ in ways]
+    indptr, indices = np.zeros(n + 1, dtype=kind), np.empty(most, dtype=kind)
+    count = 0
+    for block in range(((n - 1) >> shift) + 1):
+        ends = np.arange(block << shift, min((block + 1) << shift, n)) + 1
+        inside = [numbers == block for numbers in blocks]
+        keys = np.concatenate(
+            [u[at].astype(np.int64) * n + v[at] for at, (u, v) in zip(inside, ways, strict=True)]
+        )
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) != 0]
+        indptr[ends] = count + np.searchsorted(keys, ends * n)
+        indices[count : count + len(keys)] = keys % n
+        count += len(keys)
+    del blocks, inside, keys
+    indices.resize(count, refcheck=False)
+    ones = np.ones(count, dtype=np.float32)
+    adjacency = sp.csr_array((ones, indices, indptr), shape=(n, n))
+    adjacency.has_canonical_format = True
+    return adjacency
+
+
+def _blocks(rows: np.ndarray, shift: int, wanted: np.ndarray) -> np.ndarray:
+    """The block of 2^shift rows that each edge starts in; an impossible one where not wanted."""
+    numbers = (rows >> shift).astype(np.uint8)
+    numbers[~wanted] = 255
+    return numbers
 
 
 def _refuse_two_weights(adjacency: sp.csr_array, reverse: sp.csr_array, ids: np.ndarray) -> None:

@@ -66,7 +66,8 @@ class Graph(GraphArrays):
     x : (N, F) array or CSR array, or None.
     attributes : `Attributes`, or None.
     adjacency : (N, N) CSR array, sorted, without self-loops; symmetric when undirected.
-    ids : (N,) array of int64 or object.
+    ids : (N,) array of int64, of text (`numpy.dtypes.StringDType`) or, for any other ids, of
+        objects.
     labels : (N,) int64, positions in `classes`, -1 where a node has none; or None.
     classes : tuple of the distinct labels.
     splits : read-only mapping of read-only boolean masks.
@@ -158,7 +159,10 @@ class Graph(GraphArrays):
         ):
             raise InputError(f"num_nodes must be the number of nodes, {n}, got {num_nodes!r}")
         pairs = row_pairs(edge_index, n)
-        known = validation.node_ids(known, int(pairs.max(initial=-1)) + 1 if n is None else n)
+        n = int(pairs.max(initial=-1)) + 1 if n is None else n
+        if known is None:
+            known = validation.node_ids(None, n)
+        validation.check_count(known, n)
         weights = None if edge_weight is None else edge_weights(edge_weight, len(pairs))
         graph = cls.__new__(cls)
         graph._fill(content, known, pairs, weights, **others)
@@ -203,6 +207,21 @@ class Graph(GraphArrays):
     def with_splits(self, splits: Mapping[str, Any]) -> Self:
         """The same graph with other splits."""
         return self._with(splits=validation.split_masks(splits, self.ids))
+
+    def with_labels(self, labels: Sequence[Any] | np.ndarray | None) -> Self:
+        """The same graph with other labels, None or NaN where a node has none."""
+        codes, classes = validation.label_codes(labels, self.n_nodes)
+        return self._with(labels=codes, classes=classes)
+
+    def with_attributes(self, attributes: Attributes) -> Self:
+        """The same graph with these attributes in place of what describes its nodes."""
+        if len(attributes) != self.n_nodes:
+            raise InputError(
+                f"attributes have {len(attributes):,} rows for {self.n_nodes:,} nodes; "
+                "pass one row per node",
+                about="nodes",
+            )
+        return self._with(x=None, attributes=attributes, feature_names=None)
 
     def with_x(
         self, x: Any, feature_names: Iterable[str] | None = None, *, copy: bool = True

@@ -1,7 +1,7 @@
 """Nodes as users give them, turned into checked arrays; each error is one sentence."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from graphgate.errors import InputError, Subject
 
 Features: TypeAlias = np.ndarray | sp.csr_array
+TEXT = np.dtypes.StringDType()  # ids that are text: 16 bytes each, and no Python objects
 
 
 @contextmanager
@@ -55,6 +56,11 @@ def array_of_numbers(values: Any, what: str) -> np.ndarray:
     return array
 
 
+def index_type(largest: int) -> type[np.signedinteger]:
+    """Of positions up to this one: 32 bits where they suffice."""
+    return np.int32 if largest < 2**31 else np.int64
+
+
 def check_real(kind: np.dtype, what: str) -> None:
     if kind.kind not in "buif":
         hint = ". Complex data not supported" if kind.kind == "c" else ""
@@ -85,9 +91,7 @@ def features(x: Any, *, copy: bool = True) -> Features:
     with np.errstate(over="ignore"):  # what overflows is reported as infinite below
         if sp.issparse(x):
             check_sparse(x, "features")
-            checked = sp.csr_array(x, dtype=kind, copy=copy)
-            checked.sum_duplicates()
-            checked.eliminate_zeros()
+            checked = _canonical(sp.csr_array(x, dtype=kind, copy=copy), copied=copy)
         else:
             checked = (np.array if copy else np.asarray)(x, dtype=kind, order="C")
     if checked.shape[1] == 0:
@@ -104,14 +108,33 @@ def features(x: Any, *, copy: bool = True) -> Features:
     return checked
 
 
+def _canonical(matrix: sp.csr_array, *, copied: bool) -> sp.csr_array:
+    """Sorted, without duplicates and zeros; arrays that are not our own are not written to."""
+    kind = index_type(max(matrix.nnz, *matrix.shape))
+    for name in ("indices", "indptr"):
+        setattr(matrix, name, getattr(matrix, name).astype(kind, copy=False))
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix if copied else matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
 @errors_about("nodes")
 def node_ids(ids: Any, n: int | None = None) -> np.ndarray:
-    """(N,) distinct ids: int64 if every one is an integer of 64 bits, else objects."""
+    """(N,) distinct ids: int64 or `TEXT` if every one is an integer of 64 bits or text.
+
+    Otherwise, they are objects.
+    """
     if ids is None:
         return np.arange(n or 0, dtype=np.int64)
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind == "i":
         known = ids.astype(np.int64)
         distinct = len(np.unique(known))
+    elif isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == TEXT:
+        known = ids.copy()
+        distinct = len(set(ids.tolist()))
     else:
         values = listed(ids, "node ids")
         try:
@@ -120,14 +143,28 @@ def node_ids(ids: Any, n: int | None = None) -> np.ndarray:
             raise InputError(f"node ids must be hashable: {error}") from None
         if any(value != value for value in values):
             raise InputError("a node id is NaN; give every node a valid id")
-        small = all(type(value) is int and abs(value) < 2**63 for value in values)
-        known = np.fromiter(values, dtype=np.int64 if small else object, count=len(values))
-    if n is not None and len(known) != n:
-        raise InputError(f"got {len(known):,} node ids for {n:,} nodes; pass one per node")
+        known = _typed_ids(values)
+    if n is not None:
+        check_count(known, n)
     if distinct < len(known):
         twice = first_duplicate(known.tolist())
         raise InputError(f"the node id {twice!r} is given more than once; ids must be unique")
     return known
+
+
+def _typed_ids(values: list[Any]) -> np.ndarray:
+    if all(type(value) is int and abs(value) < 2**63 for value in values):
+        return np.array(values, dtype=np.int64)
+    if all(type(value) is str for value in values):
+        with suppress(UnicodeEncodeError):  # half of a surrogate pair is not text
+            return np.array(values, dtype=TEXT)
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+@errors_about("nodes")
+def check_count(ids: np.ndarray, n: int) -> None:
+    if len(ids) != n:
+        raise InputError(f"got {len(ids):,} node ids for {n:,} nodes; pass one per node")
 
 
 def first_duplicate(values: Iterable[Any]) -> Any:

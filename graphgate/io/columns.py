@@ -1,7 +1,7 @@
-"""Arrow columns -> attribute columns and node ids, without a loop over cells."""
+"""Arrow columns -> attribute columns, without a loop over cells."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from graphgate.graph.column_kinds import Column, Kind
 from graphgate.io.tables import Table
 
 _DAY = 86_400_000_000  # microseconds
+_ROWS = 1 << 16  # whose words are text at the same time
 
 
 def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kind | None) -> Column:
@@ -133,33 +134,84 @@ def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
     return column_kinds.category_column(codes, coded.dictionary.to_pylist())
 
 
+class _Words(NamedTuple):
+    """Some rows: the number of words in each, all words coded in order, and their counts."""
+
+    lengths: np.ndarray
+    codes: np.ndarray
+    words: list[str]
+    counts: np.ndarray | None
+
+
 def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
-    if is_text(column.type):
-        trimmed = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
-        # Splitting "" would give a word.
-        column = pc.utf8_split_whitespace(pc.if_else(pc.equal(trimmed, ""), None, trimmed))
-    elif pa.types.is_null(column.type):
+    if pa.types.is_null(column.type):
         column = column.cast(pa.list_(pa.string()))
-    lengths, words, counts = _word_parts(table, name, one_piece(column))
-    with np.errstate(over="ignore"):
-        stored = counts.astype(np.float32)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    for wrong, problem in [
-        (words.is_null().to_numpy(zero_copy_only=False), "contains a missing word; leave it out"),
-        (~np.isfinite(stored), "contains a count that is not a finite float32 number"),
-    ]:
-        if wrong.any():
-            table.refuse_cell(int(rows[np.argmax(wrong)]), name, problem)
-    coded = words.dictionary_encode()
+    pieces, start = [], 0
+    for piece in _pieces(column):
+        pieces.append(_coded(table, name, piece, start))
+        start += len(piece)
+    words = sorted({word for piece in pieces for word in piece.words})
+    place = {word: at for at, word in enumerate(words)}
+    codes = np.empty(sum(len(piece.codes) for piece in pieces), dtype=np.int32)
+    counts = None
+    if any(piece.counts is not None for piece in pieces):
+        counts = np.ones(len(codes), dtype=np.float32)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([p.lengths for p in pieces]))])
+    at = 0
+    for piece in pieces:
+        part = slice(at, at + len(piece.codes))
+        codes[part] = np.array([place[word] for word in piece.words], dtype=np.int32)[piece.codes]
+        if counts is not None and piece.counts is not None:
+            counts[part] = piece.counts
+        at = part.stop
+    return column_kinds.words_column(indptr, codes, counts, words)
+
+
+def _pieces(column: pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Rows to be coded together: few, because of text, unless they are coded already."""
+    for chunk in column.chunks or [pa.array([], column.type)]:
+        coded = is_list(chunk.type) and pa.types.is_dictionary(chunk.type.value_type)
+        step = max(1, len(chunk)) if coded else _ROWS
+        for start in range(0, max(1, len(chunk)), step):
+            yield chunk.slice(start, step)
+
+
+def _coded(table: Table, name: str, rows: pa.Array, start: int) -> _Words:
+    """The words of the rows of a column from `start` on."""
+    if is_text(rows.type):
+        trimmed = pc.utf8_trim_whitespace(rows.cast(pa.large_string()))
+        # Splitting "" would give a word.
+        rows = pc.utf8_split_whitespace(pc.if_else(pc.equal(trimmed, ""), None, trimmed))
+    lengths, words, items = _word_parts(table, name, rows)
+    counts = None
+    wrong = [(words.is_null(), "contains a missing word; leave it out")] if words.null_count else []
+    if items is not None:
+        with np.errstate(over="ignore"):
+            counts = items.to_numpy(zero_copy_only=False).astype(np.float32)
+        if not np.isfinite(counts).all():
+            wrong.append(
+                (~np.isfinite(counts), "contains a count that is not a finite float32 number")
+            )
+    for mask, problem in wrong:
+        row = np.repeat(np.arange(len(lengths)), lengths)[np.argmax(mask)]
+        table.refuse_cell(start + int(row), name, problem)
+    coded = words if pa.types.is_dictionary(words.type) else words.dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return column_kinds.words_column(starts, codes, stored, coded.dictionary.to_pylist())
+    used = np.zeros(len(coded.dictionary), dtype=bool)
+    used[codes] = True
+    place = np.cumsum(used, dtype=np.int32) - 1
+    return _Words(
+        lengths,
+        codes if used.all() else place[codes],
+        coded.dictionary.filter(pa.array(used)).to_pylist(),
+        counts,
+    )
 
 
 def _word_parts(
     table: Table, name: str, chunk: pa.Array
-) -> tuple[np.ndarray, pa.Array, np.ndarray]:
-    """Number of words per row, all words in order, and the count of each."""
+) -> tuple[np.ndarray, pa.Array, pa.Array | None]:
+    """Number of words per row, all words in order, and the count of each, if there are counts."""
     kind = chunk.type
     if pa.types.is_map(kind):
         pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
@@ -168,93 +220,11 @@ def _word_parts(
     items = None
     if pa.types.is_struct(keys.type) and keys.type.num_fields == 2:  # how Polars represents a map
         keys, items = keys.flatten()
-    if not is_text(keys.type) or not (items is None or is_number(items.type)):
+    coded = pa.types.is_dictionary(keys.type)
+    text = is_text(keys.type.value_type if coded else keys.type)
+    if not text or not (items is None or is_number(items.type)):
         raise unfit(table, name, kind, "text, lists of text, or maps from text to numbers")
+    if coded and keys.dictionary.null_count:  # a missing word may be one of them
+        keys = keys.dictionary_decode()
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
-    items = pa.array(np.ones(len(keys))) if items is None else items.cast(pa.float64(), safe=False)
-    return lengths, keys.cast(pa.large_string()), items.to_numpy(zero_copy_only=False)
-
-
-# --- node ids: integers or text ------------------------------------------------------------------
-
-
-def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Ids as int64 or text, none missing; UUIDs become text.
-
-    Where a value was missing, pandas stores integers as floats; they become integers again.
-    """
-    table.refuse_first(column.is_null().to_numpy(), name, "is not an id; give every row an id")
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if is_text(column.type):
-        return column.cast(pa.large_string())
-    if str(column.type) == "extension<arrow.uuid>":
-        return pa.chunked_array([pa.array(map(str, column.to_pylist()), pa.large_string())])
-    if is_number(column.type) or pa.types.is_null(column.type):  # null: no rows
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            if pa.types.is_integer(column.type):
-                raise InputError(
-                    f"{table.what}, column {name!r}: an id does not fit in 64 bits; use text"
-                ) from None
-    raise InputError(
-        f"{table.what}, column {name!r}: ids of type {column.type} cannot be used; "
-        "use integers or text"
-    )
-
-
-def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Text that spells integers as `str` does, as integers; None if any of it does not."""
-    try:
-        integers = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return None
-    same = pc.equal(integers.cast(column.type), column)  # "07" is text
-    return integers if pc.all(same, min_count=0).as_py() else None
-
-
-def spelled_ids(table: Table, *columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """The ids of a text file: integers if every id in every column is one."""
-    return (_all_integers(columns) if table.spelled else None) or list(columns)
-
-
-def same_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """Ids with one type: unchanged, integers where all of the text spells integers, or text."""
-    if len({column.type for column in columns}) == 1:
-        return list(columns)
-    return _all_integers(columns) or [column.cast(pa.large_string()) for column in columns]
-
-
-def _all_integers(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray] | None:
-    found = [as_integers(each) if is_text(each.type) else each for each in columns]
-    return None if any(column is None for column in found) else found
-
-
-def rows_of(ids: pa.ChunkedArray, cells: pa.ChunkedArray) -> np.ndarray:
-    """(E,) positions of the cells' ids among the ids of the nodes, -1 where there is none.
-
-    An integer matches text with the same digits.
-    """
-    ids, cells = same_type(ids, cells if len(cells) else ids.slice(0, 0))
-    found = pc.index_in(cells, value_set=one_piece(ids))
-    return pc.fill_null(found, -1).to_numpy().astype(np.int64)
-
-
-def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
-    if pc.count_distinct(ids).as_py() == len(ids):
-        return
-    first: dict[Any, int] = {}
-    for row, value in enumerate(ids.to_pylist()):
-        if first.setdefault(value, row) != row:
-            problem = f"is also the id on {table.place(first[value])}; ids must be unique"
-            table.refuse_cell(row, name, problem)
-
-
-def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:
-    """Distinct ids in order of first appearance, row by row, and each cell's position, (E, k)."""
-    row_by_row = np.arange(len(columns) * len(columns[0])).reshape(len(columns), -1).T.ravel()
-    together = pa.concat_arrays([one_piece(column) for column in columns])
-    coded = together.take(pa.array(row_by_row)).dictionary_encode()
-    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return pa.chunked_array([coded.dictionary]), codes.reshape(-1, len(columns))
+    return lengths, keys, None if items is None else items.cast(pa.float64(), safe=False)

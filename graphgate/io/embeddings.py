@@ -19,9 +19,10 @@ import pyarrow.csv
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
-from graphgate.io.columns import floats, id_column, is_list, one_piece, spelled_ids
+from graphgate.io.columns import floats, is_list, one_piece
 from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
-from graphgate.io.table_files import open_table, write_table
+from graphgate.io.id_columns import id_column, id_values, spelled_ids
+from graphgate.io.table_files import open_table, row_blocks, write_blocks
 from graphgate.io.tables import Conversion, Table, id_array, value_array
 
 EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
@@ -101,22 +102,34 @@ def write_embedding(
     """
     target = check_output_path(path, EMBEDDING_ENDINGS)
     ending = target.suffix.lower()
-    values = np.ascontiguousarray(embedding)
+    values = np.asarray(embedding)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float32)
     names, classes = stored_names(ending, ids, labels)
     if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
         raise InputError(f"got an embedding of shape {values.shape}, but {len(names):,} node ids")
     if ending in (".parquet", ".csv"):
-        return write_table(target, _table(names, values, classes, wide=ending == ".csv"))
+        return _write_table(target, names, values, classes)
     with replacing(target) as temporary, temporary.open("wb") as file:
         if ending == ".npy":
-            np.save(file, values, allow_pickle=False)
+            np.save(file, np.ascontiguousarray(values), allow_pickle=False)
         elif ending == ".npz":
             np.savez(file, **_arrays(names, values, classes))
         else:
             _write_word2vec(file, names, values)
     return target
+
+
+def _write_table(
+    target: Path, names: pa.Array, values: np.ndarray, labels: pa.Array | None
+) -> Path:
+    def block(rows: slice) -> pa.Table:
+        some = None if labels is None else labels[rows]
+        return _table(names[rows], values[rows], some, wide=target.suffix.lower() == ".csv")
+
+    size = values.shape[1] * values.itemsize
+    blocks = (block(rows) for rows in row_blocks(len(values), size))
+    return write_blocks(target, block(slice(0, 0)).schema, blocks)
 
 
 def stored_names(
@@ -257,11 +270,11 @@ def _read_table(path: Path) -> Embedding:
     classes = spelled_ids(table, *[columns[name] for name in columns if name == "label"])
     labels = classes[0].to_pylist() if classes else None
     if not table.spelled:
-        return Embedding(ids.to_numpy(), _listed(table, columns["embedding"]), labels)
+        return Embedding(id_values(ids), _listed(table, columns["embedding"]), labels)
     wide = [floats(table, name, columns[name]) for name in vectors]
     z = np.column_stack([np.empty((len(ids), 0)), *wide])
     narrow = all(map(_written_as_float32, z.T))
-    return Embedding(ids.to_numpy(), z.astype(np.float32) if narrow else z, labels)
+    return Embedding(id_values(ids), z.astype(np.float32) if narrow else z, labels)
 
 
 def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:

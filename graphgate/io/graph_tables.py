@@ -1,9 +1,9 @@
 """A table of edges and an optional table of nodes -> `Graph`."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,22 +11,20 @@ import pyarrow.compute as pc
 
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes
-from graphgate.graph.column_kinds import Column
+from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.graph import Graph
-from graphgate.io.columns import (
+from graphgate.io.columns import attribute_column, floats, is_text, unfit
+from graphgate.io.id_columns import (
     appearing,
-    attribute_column,
     check_distinct,
-    floats,
     id_column,
-    is_text,
+    id_values,
     rows_of,
     same_type,
     spelled_ids,
-    unfit,
 )
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Conversion, Table
+from graphgate.io.tables import Conversion, Table, release_memory
 
 NODE = "\0node"  # the id column of tables that are not the user's: any attribute may be called "id"
 _NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
@@ -69,16 +67,34 @@ class GraphTables(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """ids : int64 or text. attributes, labels : None where the table has none."""
+    """The ids of a node table, int64 or text, and its other columns, which are yet to be read.
+
+    They are read last: while edges are sorted, there should be little else in memory.
+    """
 
     table: Table
     ids: pa.ChunkedArray
-    attributes: Attributes | None = None
-    labels: list[Any] | None = None
+    others: Iterator[tuple[str, pa.ChunkedArray]]
+    label: str | None
+    kinds: Mapping[str, Kind]
+
+    def read(self) -> tuple[Attributes | None, list[Any] | None]:
+        """Attributes and labels, None where the table has none."""
+        found: dict[str, Column] = {}
+        labels = None
+        for name, column in self.others:
+            if name == self.label:
+                labels = _labels(self.table, name, column)
+            else:
+                found[name] = attribute_column(self.table, name, column, self.kinds.get(name))
+                if self.table.spelled and found[name].kind == "category" and name not in self.kinds:
+                    _warn_of_few_words(self.table, name, column)
+            del column  # before the next one is read
+        return Attributes(found) if found else None, labels
 
 
 class Edges(NamedTuple):
-    """pairs : (E, 2) row numbers. ids : of all nodes, first those of the node table."""
+    """pairs : (E, 2) int32 row numbers. ids : of all nodes, first those of the node table."""
 
     pairs: np.ndarray
     weights: np.ndarray | None
@@ -97,14 +113,19 @@ def build_graph(
     edges = read_edges(edge_table, options, nodes)
     if len(edges.ids) == 0:
         raise InputError(f"{edge_table.what} has no edges, and there is no node table")
-    found: dict[str, Any] = {"ids": edges.ids.to_numpy(), "directed": bool(options.directed)}
-    if nodes is not None:
-        added = len(edges.ids) - len(nodes.ids)
-        attributes, labels = nodes.attributes, nodes.labels
-        found["attributes"] = attributes.padded(added) if attributes and added else attributes
-        found["labels"] = labels and [*labels, *[None] * added]
+    found: dict[str, Any] = {"ids": id_values(edges.ids), "directed": bool(options.directed)}
     what = edge_table.what if node_table is None else node_table.what
-    return make_graph(edges.pairs, edges.weights, edge_table.what, what, **found | fixed)
+    release_memory()
+    graph = make_graph(edges.pairs, edges.weights, edge_table.what, what, **found | fixed)
+    if nodes is None:
+        return graph
+    del edges
+    attributes, labels = nodes.read()
+    release_memory()
+    added = graph.n_nodes - len(nodes.ids)
+    if attributes is not None:
+        graph = graph.with_attributes(attributes.padded(added) if added else attributes)
+    return graph if labels is None else graph.with_labels([*labels, *[None] * added])
 
 
 def make_graph(
@@ -152,7 +173,7 @@ def _warn(sentence: str) -> None:
 def read_nodes(
     table: Table, options: ReadingOptions, kinds: Mapping[str, str] | None = None
 ) -> Nodes:
-    """Ids, attributes and labels of a node table."""
+    """The ids of a node table, and what is needed to read its other columns."""
     table.require(options.id, *options.drop)
     label = options.label_column(table)
     known = options.kinds_of(table, kinds)
@@ -164,21 +185,13 @@ def read_nodes(
     names = [
         name for name in table.names if name == label or name not in (options.id, *options.drop)
     ]
-    found: dict[str, Column] = {}
-    labels = None
-    for name, column in table.columns([options.id, *names], conversions):
-        if name == options.id:
-            (ids,) = spelled_ids(table, id_column(table, name, column))
-            if len(ids) == 0:
-                raise InputError(f"{table.what} has no rows; a graph needs at least one node")
-            check_distinct(table, name, ids)
-        elif name == label:
-            labels = _labels(table, name, column)
-        else:
-            found[name] = attribute_column(table, name, column, known.get(name))
-            if table.spelled and found[name].kind == "category" and name not in known:
-                _warn_of_few_words(table, name, column)
-    return Nodes(table, ids, Attributes(found) if found else None, labels)
+    columns = table.columns([options.id, *names], conversions)
+    name, column = next(columns)
+    (ids,) = spelled_ids(table, id_column(table, name, column))
+    if len(ids) == 0:
+        raise InputError(f"{table.what} has no rows; a graph needs at least one node")
+    check_distinct(table, name, ids)
+    return Nodes(table, ids, columns, label, known)
 
 
 def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None:
@@ -218,20 +231,31 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     source, target, *weight = options.edge_columns(table)
     if others := [name for name in table.names if name not in (source, target, *weight)]:
         _warn(f"{table.what}: {len(others):,} edge column(s) are ignored: {listing(others)}")
-    conversions: dict[str, Conversion] = {source: "text", target: "text"}
-    conversions |= dict.fromkeys(weight, "number")
-    read = dict(table.columns(list(conversions), conversions))
-    ids = spelled_ids(table, *(id_column(table, name, read[name]) for name in (source, target)))
-    weights = _weights(table, weight[0], read[weight[0]]) if weight else None
+    names = {source: "text", target: "text"} | dict.fromkeys(weight, "number")
+    weights = None
+    cells: list[pa.ChunkedArray] = []
+    rows: list[np.ndarray] = []
+    for name, column in table.columns(list(names), cast("Mapping[str, Conversion]", names)):
+        if name in weight:
+            weights = _weights(table, name, column)
+        elif nodes is None or table.spelled:  # the type of the ids depends on both columns
+            cells.append(id_column(table, name, column))
+        else:
+            rows.append(rows_of(nodes.ids, id_column(table, name, column)))
+        del column  # before the next one is read
+    cells = spelled_ids(table, *cells)
     if nodes is None:
-        known, pairs = appearing(same_type(*ids))
+        known, pairs = appearing(same_type(*cells))
         return Edges(pairs, weights, known)
-    pairs = np.stack([rows_of(nodes.ids, column) for column in ids], axis=1)
-    edges = Edges(pairs, weights, nodes.ids)
-    if (pairs >= 0).all():
+    edges = Edges(
+        np.stack(rows or [rows_of(nodes.ids, ids) for ids in cells]).T, weights, nodes.ids
+    )
+    if edges.pairs.min(initial=0) >= 0:
         return edges
-    cells = dict(zip((source, target), ids, strict=True))
-    return _without_unknown(edges, cells, table, nodes, options.unknown_nodes)
+    ends = (source, target)
+    cells = cells or [id_column(table, name, column) for name, column in table.columns(ends)]
+    ids = dict(zip(ends, cells, strict=True))
+    return _without_unknown(edges, ids, table, nodes, options.unknown_nodes)
 
 
 def _without_unknown(
@@ -282,7 +306,7 @@ def _with_added(
     pairs[missing] = (np.cumsum(fresh) - 1 + len(edges.ids))[places[missing[rows]]]
     added = new.filter(pa.array(fresh))
     if is_text(edges.ids.type):
-        added = added.cast(pa.large_string())
+        added = added.cast(edges.ids.type)
     return pairs, pa.chunked_array(
         [chunk for column in same_type(edges.ids, added) for chunk in column.chunks]
     )

@@ -14,9 +14,10 @@ import scipy.sparse as sp
 from graphgate.errors import InputError
 from graphgate.io.embeddings import plain_array
 from graphgate.io.files import StrPath, check_output_path, replacing
-from graphgate.io.table_files import write_table
+from graphgate.io.table_files import row_blocks, write_blocks, write_table
 from graphgate.io.tables import id_array
 
+_EDGE = 64  # bytes of a row of edge scores, about
 RECONSTRUCTION_ENDINGS = (".parquet", ".csv", ".npz")
 
 
@@ -71,13 +72,20 @@ def write_edge_scores(path: StrPath, ids: Any, scores: sp.csr_array) -> Path:
     scores : (N, N), row i for the edges to node i; an undirected edge has two rows.
     """
     names = id_array(ids)
-    targets = np.repeat(np.arange(len(names)), np.diff(scores.indptr))
-    columns = {
-        "source": names.take(pa.array(scores.indices)),
-        "target": names.take(pa.array(targets)),
-        "score": pa.array(scores.data),
-    }
-    return write_table(path, pa.table(columns))
+
+    def block(entries: slice) -> pa.Table:
+        places = np.arange(*entries.indices(scores.nnz))
+        targets = np.searchsorted(scores.indptr, places, side="right") - 1
+        return pa.table(
+            {
+                "source": names.take(pa.array(scores.indices[entries])),
+                "target": names.take(pa.array(targets)),
+                "score": pa.array(scores.data[entries]),
+            }
+        )
+
+    blocks = (block(entries) for entries in row_blocks(scores.nnz, _EDGE))
+    return write_blocks(path, block(slice(0, 0)).schema, blocks)
 
 
 def write_reconstruction(
@@ -97,8 +105,13 @@ def write_reconstruction(
         raise InputError(f"got {len(features):,} feature names for {x.shape[1]:,} features")
     check_feature_names(target, features)
     if target.suffix.lower() != ".npz":
-        columns = {name: pa.array(x[:, at]) for at, name in enumerate(features)}
-        return write_table(target, pa.table({"node_id": names} | columns))
+
+        def block(rows: slice) -> pa.Table:
+            columns = {name: pa.array(x[rows, at]) for at, name in enumerate(features)}
+            return pa.table({"node_id": names[rows]} | columns)
+
+        blocks = (block(rows) for rows in row_blocks(len(x), x.shape[1] * x.itemsize))
+        return write_blocks(target, block(slice(0, 0)).schema, blocks)
     arrays: dict[str, Any] = {
         "ids": plain_array(names, "node id"),
         "reconstruction": x,

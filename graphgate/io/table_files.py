@@ -1,6 +1,6 @@
 """Tables in files: opened by their ending, and written atomically as Parquet or CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from graphgate.io.tables import ParquetTable, Table
 
 PARQUET = (".parquet", ".pq")
 TABLE_ENDINGS = (".parquet", ".csv")
+_BLOCK = 1 << 25  # bytes
 
 
 def open_table(path: StrPath, *, others: Sequence[str] = ()) -> Table:
@@ -40,16 +41,37 @@ def open_table(path: StrPath, *, others: Sequence[str] = ()) -> Table:
 
 def write_table(path: StrPath, table: pa.Table) -> Path:
     """Write a table as Parquet or CSV, as the ending of `path` says."""
+    return write_blocks(path, table.schema, [table])
+
+
+def write_blocks(path: StrPath, schema: pa.Schema, blocks: Iterable[pa.Table]) -> Path:
+    """Write one table that is given in blocks of rows, at least one row group each."""
     target = check_output_path(path, TABLE_ENDINGS)
     with replacing(target) as temporary:
         if target.suffix.lower() == ".parquet":
-            pyarrow.parquet.write_table(table, temporary)
+            # Floats hardly ever repeat, so that a dictionary of them is made for nothing.
+            coded = [field.name for field in schema if not _has_floats(field.type)]
+            with pyarrow.parquet.ParquetWriter(temporary, schema, use_dictionary=coded) as writer:
+                for block in blocks:
+                    writer.write_table(block)
         else:
             with temporary.open("wb") as file:
                 # Arrow would quote every column name, needed or not.
-                file.write((",".join(map(_quoted, table.column_names)) + "\n").encode())
-                pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=False))
+                file.write((",".join(map(_quoted, schema.names)) + "\n").encode())
+                for block in blocks:
+                    options = pyarrow.csv.WriteOptions(include_header=False)
+                    pyarrow.csv.write_csv(block, file, options)
     return target
+
+
+def row_blocks(n: int, bytes_per_row: int) -> Iterator[slice]:
+    """Slices of N rows, at least one, of about 32 MiB each."""
+    step = max(1, _BLOCK // max(1, bytes_per_row))
+    return (slice(start, min(start + step, n)) for start in range(0, max(n, 1), step))
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind.value_type if pa.types.is_fixed_size_list(kind) else kind)
 
 
 def _quoted(name: str) -> str:

@@ -11,11 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from graphgate.errors import InputError, listing
-from graphgate.graph.validation import plain
+from graphgate.graph.validation import TEXT, plain
 from graphgate.io.files import StrPath, check_file, first_line
 
 _INDEX = re.compile(r"__index_level_\d+__")
-_TOGETHER = 8  # Parquet columns read at once: enough for two threads, few enough for memory
+# Parquet columns, and values in them, read at once: enough for two threads, few enough for memory.
+_TOGETHER, _VALUES = 8, 1 << 22
+_OBJECTS = 1 << 16  # Python values at the same time, of text that becomes a column
+_BATCH = 1 << 18  # rows of a column that is read alone
 # How a text file is to convert a column: unchanged, or by guessing although numbers are written
 # with leading zeros.
 Conversion = Literal["text", "number"]
@@ -95,23 +98,56 @@ class ParquetTable(Table):
     def __init__(self, path: StrPath) -> None:
         self.what, self._place = str(path), None
         with self._explained():
-            self._file = pyarrow.parquet.ParquetFile(check_file(path), pre_buffer=False)
-            names = check_names(self.what, self._file.schema_arrow.names)
+            file = pyarrow.parquet.ParquetFile(check_file(path), pre_buffer=False)
+            names = check_names(self.what, file.schema_arrow.names)
+            # Words in lists are read as codes and a dictionary, as most files store them.
+            self._file = pyarrow.parquet.ParquetFile(
+                path, pre_buffer=False, metadata=file.metadata, read_dictionary=_word_paths(file)
+            )
         # A pandas index without a name is a row number, not a column.
         self.names = [name for name in names if not _INDEX.fullmatch(name)]
 
     def columns(
         self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
     ) -> Iterator[tuple[str, pa.ChunkedArray]]:
-        for start in range(0, len(names), _TOGETHER):
-            some = list(names[start : start + _TOGETHER])
+        for some in self._groups(names):
             with self._explained():
-                table = self._file.read(columns=some)
+                table = self._read(some)
                 for column in table.columns:  # Parquet's reader does not check that text is UTF-8
                     if not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
                         column.validate(full=True)
+            release_memory()
             for name in some:
                 yield name, table.column(name)
+            del table  # before the next one is read
+
+    def _read(self, names: list[str]) -> pa.Table:
+        """One column in batches: threads have nothing to share, and keep what they have read."""
+        if len(names) > 1:
+            return self._file.read(columns=names)
+        chunks = [
+            batch.column(0)
+            for group in range(self._file.num_row_groups)  # each has a dictionary of its own
+            for batch in self._file.iter_batches(_BATCH, [group], names, use_threads=False)
+        ]
+        kind = self._file.schema_arrow.field(names[0]).type
+        return pa.table({names[0]: pa.chunked_array(chunks, kind)})
+
+    def _groups(self, names: Sequence[str]) -> Iterator[list[str]]:
+        """Columns to be read at once, in order; one with nested values is read alone."""
+        most = max(1, min(_TOGETHER, _VALUES // max(1, self._file.metadata.num_rows)))
+        group: list[str] = []
+        for name in names:
+            nested = pa.types.is_nested(self._file.schema_arrow.field(name).type)
+            if group and (nested or len(group) == most):
+                yield group
+                group = []
+            group.append(name)
+            if nested:
+                yield group
+                group = []
+        if group:
+            yield group
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -120,6 +156,22 @@ class ParquetTable(Table):
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or first_line(error)
             raise InputError(f"{self.what} cannot be read as Parquet: {reason}") from None
+
+
+def release_memory() -> None:
+    """Returns to the system what Arrow has freed, but keeps for later."""
+    pa.default_memory_pool().release_unused()
+
+
+def _word_paths(file: pyarrow.parquet.ParquetFile) -> list[str]:
+    """The leaves of the columns that are lists of text."""
+    lists = {
+        field.name
+        for field in file.schema_arrow
+        if pa.types.is_list(field.type) and pa.types.is_string(field.type.value_type)
+    }
+    leaves = [file.schema.column(at).path for at in range(len(file.schema.names))]
+    return [path for path in leaves if path.partition(".")[0] in lists]
 
 
 def check_names(what: str, names: Sequence[Any]) -> list[str]:
@@ -177,6 +229,12 @@ _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string
 
 def id_array(ids: Any) -> pa.Array:
     """Node ids as one Arrow column of integers or text."""
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == np.int64:
+        return pa.array(ids)
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == TEXT and len(ids):
+        starts = range(0, len(ids), _OBJECTS)
+        parts = [pa.array(ids[at : at + _OBJECTS].tolist(), pa.string()) for at in starts]
+        return pa.concat_arrays(parts)
     return _typed_array(ids, "node id", (int, str), otherwise=pa.int64())
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
-from graphgate.graph.validation import Features, errors_about, first_duplicate
+from graphgate.graph.validation import Features, errors_about, first_duplicate, index_type
 from graphgate.io.files import check_fields
 from graphgate.preprocessing.column_rules import RULES, Rule, rule_from_dict
 
@@ -171,9 +171,14 @@ def _groups(pairs: _Pairs) -> Iterator[tuple[int, int, _Pairs]]:
 
 def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
     n, f = shape
+    if len(pairs) == 1 and pairs[0][0].kind == "words" and pairs[0][1].values.has_sorted_indices:
+        return sp.csr_array(pairs[0][1].values)  # counts are features: the same memory
     starts = np.cumsum([0, *(len(rule.feature_names) for rule, _ in pairs)])
     step = max(1, min(n, n * _ENTRIES // max(most, 1)))
-    blocks = []
+    kind = index_type(max(most, f))
+    indptr, indices = np.zeros(n + 1, dtype=kind), np.empty(most, dtype=kind)
+    values = np.empty(most, dtype=np.float32)
+    count = 0
     for start in range(0, max(n, 1), step):
         rows = slice(start, min(start + step, n))
         found = [
@@ -182,9 +187,13 @@ def _sparse(pairs: _Pairs, shape: tuple[int, int], most: int) -> sp.csr_array:
             for row, feature, value in [rule.entries(column, rows)]
         ]
         row, feature, value = (np.concatenate(each) for each in zip(*found, strict=True))
-        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f))
-        blocks.append(block.tocsr())
-    x = sp.vstack(blocks, format="csr")
-    x.eliminate_zeros()
-    x.sort_indices()
-    return x
+        block = sp.coo_array((value, (row, feature)), shape=(rows.stop - start, f)).tocsr()
+        block.eliminate_zeros()
+        block.sort_indices()
+        part = slice(count, count + block.nnz)
+        indices[part], values[part] = block.indices, block.data
+        indptr[start + 1 : rows.stop + 1] = count + block.indptr[1:]
+        count = part.stop
+    indices.resize(count, refcheck=False)
+    values.resize(count, refcheck=False)
+    return sp.csr_array((values, indices, indptr), shape=shape)

@@ -173,8 +173,9 @@ def read_labels(
     table.require(id, label)
     others = [name for name in table.names if name not in (id, label)]
     nodes = read_nodes(table, ReadingOptions(id=id, label=label, drop=others))
-    assert nodes.labels is not None
-    labels = dict(zip(map(str, nodes.ids.to_pylist()), nodes.labels, strict=True))
+    _, values = nodes.read()
+    assert values is not None
+    labels = dict(zip(map(str, nodes.ids.to_pylist()), values, strict=True))
     wanted = [str(node) for node in ids.tolist()]
     missing = [node for node in wanted if node not in labels]
     if len(missing) == len(wanted):
