@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from graphgate import Graph
 from graphgate.graph.link_split import split_links
 from graphgate.linear import edge_decoder
-from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
+from graphgate.linear.edge_decoder import TERMS, EdgeDecoder, pair_terms, unit_blocks
 from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.node_states import NodeStates
 from graphgate.linear.propagation import Propagation
@@ -87,7 +87,8 @@ def test_probabilities_follow_from_nine_terms(kind, structure, monkeypatch):
     assert expected.shape[2] == len(TERMS) == len(decoder.weights)
     pairs = np.random.default_rng(0).integers(0, 100, (50, 2))
     monkeypatch.setattr(edge_decoder, "_BLOCK", 7)  # pairs are scored in blocks
-    found = decoder.similarity(states).terms(pairs)
+    blocks = unit_blocks(states, decoder.reconstruction, np.arange(graph.n_nodes))
+    found = pair_terms(blocks, pairs)
     np.testing.assert_allclose(found, expected[tuple(pairs.T)], atol=1e-6)
     logits = expected[tuple(pairs.T)] @ decoder.weights + decoder.bias
     probabilities = decoder.probabilities(states, pairs)

@@ -7,7 +7,7 @@ from linear_graphs import community_graph, described, workspace
 
 from graphgate import Graph
 from graphgate.linear import link_proposals
-from graphgate.linear.edge_decoder import EdgeDecoder
+from graphgate.linear.edge_decoder import DEGREES, TERMS, EdgeDecoder, unit_blocks
 from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.link_proposals import propose_links
 
@@ -24,19 +24,18 @@ class Fitted:
 
     def propose(self, n: int, seed: int = 0, known=None) -> tuple[np.ndarray, np.ndarray]:
         known = self.graph.adjacency if known is None else known
-        similarity = self.decoder.similarity(self.states)
-        return propose_links(self.decoder, similarity, known, n, seed)
+        return propose_links(self.decoder, self.states, known, n, seed)
 
     def best(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Of all pairs without an edge, either way."""
-        adjacency, similarity = self.graph.adjacency, self.decoder.similarity(self.states)
-        degrees = similarity.log_degrees.astype(np.float64)
+        adjacency, n_nodes = self.graph.adjacency, self.graph.n_nodes
+        blocks = dict(unit_blocks(self.states, self.decoder.reconstruction, np.arange(n_nodes)))
+        degrees = blocks.pop(DEGREES).numpy()[:, 0].astype(np.float64)
         *weights, of_sum, of_product = self.decoder.weights
         logits = self.decoder.bias + of_sum * np.add.outer(degrees, degrees)
         logits += of_product * np.outer(degrees, degrees)
-        for block, weight in zip(similarity.blocks, weights, strict=True):
-            if block is not None:
-                logits += weight * (block @ block.T).numpy()
+        for name, block in blocks.items():
+            logits += weights[TERMS.index(name)] * (block @ block.T).numpy()
         pairs = np.argwhere(np.triu((adjacency + adjacency.T).toarray() == 0, 1))
         logits = logits[tuple(pairs.T)]
         order = np.argsort(-logits, kind="stable")[:n]

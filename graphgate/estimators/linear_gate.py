@@ -210,8 +210,8 @@ class LinearGATE(GraphEmbedder):
         """
         n = arguments.integer("n", n)
         decoder, graph = self._decoder(), self._known_graph(graph)
-        similarity = decoder.similarity(self._states(graph, step=True))
-        rows, scores = propose_links(decoder, similarity, graph.adjacency, n, self.seed_)
+        states = self._states(graph, step=True)
+        rows, scores = propose_links(decoder, states, graph.adjacency, n, self.seed_)
         return graph.ids[rows], scores
 
     @torch.no_grad()

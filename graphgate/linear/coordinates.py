@@ -12,8 +12,10 @@ from graphgate.graph.validation import Features
 from graphgate.linear.decomposition import right_singular_vectors
 from graphgate.linear.workspace import Workspace
 from graphgate.nn.features import FeatureMatrix
+from graphgate.training.tall_matrix import row_chunks
 
 AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
+_ROWS = 1 << 16  # weighted at a time
 _ROUNDING = 1e-6  # relative length below which a vector is due to rounding
 
 
@@ -47,11 +49,11 @@ class Coordinates:
         """The coordinates learned from (N, F) features, and these features, weighted."""
         counts = _are_counts(x)
         weights = _inverse_document_frequency(x) if counts else _common_scale(x)
-        weighted = _weighted(x, weights, counts)
+        weighted = _weighted(x, weights, counts, dtype)
         matrix = FeatureMatrix(weighted, device=_CPU, dtype=dtype)
         n, f = matrix.shape
         components, rank = None, workspace.plan.coordinates
-        center = torch.from_numpy(np.asarray(weighted.mean(axis=0)))
+        center = torch.from_numpy(np.asarray(weighted.mean(axis=0, dtype=np.float64)))
         square = float(matrix.square_norms.sum())
         if f > min(rank, AS_THEY_ARE):
 
@@ -65,12 +67,13 @@ class Coordinates:
             square = float(lengths.square().sum())
             # By the products that give coordinates, whose rounding then cancels.
             center = workspace.by_columns(components, lambda m: _mean(matrix.times_by_blocks(m)))[0]
+            matrix.drop_transpose()
         shortest = _ROUNDING * (square / n) ** 0.5
         return cls(weights, counts, components, center.to(dtype), shortest), matrix
 
     def weighted(self, x: Features) -> FeatureMatrix:
         """What `block` takes columns of."""
-        weighted = _weighted(x, self.weights, self.unit_rows)
+        weighted = _weighted(x, self.weights, self.unit_rows, self.center.dtype)
         return FeatureMatrix(weighted, device=_CPU, dtype=self.center.dtype)
 
     def block(self, matrix: FeatureMatrix, columns: slice) -> Tensor:
@@ -97,7 +100,7 @@ class Coordinates:
         features = found.numpy().astype(kind) * back.astype(kind)
         if not self.unit_rows:
             return features
-        lengths = _row_lengths(_weighted(x, self.weights, unit_rows=False))
+        lengths = _row_lengths(_weighted(x, self.weights, unit_rows=False, dtype=torch.float64))
         return features * lengths[:, None].astype(kind)
 
 
@@ -144,16 +147,25 @@ def _common_scale(x: Features) -> np.ndarray:
     return np.full(x.shape[1], 1 / max(largest, smallest) if largest > 0 else 1.0)
 
 
-def _weighted(x: Features, weights: np.ndarray, unit_rows: bool) -> Features:
+def _weighted(x: Features, weights: np.ndarray, unit_rows: bool, dtype: torch.dtype) -> Features:
     """Features times their weights, in double precision until they are of moderate size."""
-    if isinstance(x, np.ndarray):
-        found: Any = x * weights
-        return found / np.maximum(_row_lengths(found), 1e-300)[:, None] if unit_rows else found
-    values = x.data * weights[x.indices]
-    found = sp.csr_array((values, x.indices, x.indptr), x.shape)
-    if unit_rows:
-        found.data /= np.repeat(np.maximum(_row_lengths(found), 1e-300), np.diff(found.indptr))
-    return found
+    kind = np.float64 if dtype == torch.float64 else np.float32
+    with np.errstate(over="ignore"):  # whoever uses them reports it
+        if isinstance(x, np.ndarray):
+            found: Any = x * weights
+            if unit_rows:
+                found /= np.maximum(_row_lengths(found), 1e-300)[:, None]
+            return found.astype(kind, copy=False)
+        values = np.empty(x.nnz, dtype=kind)
+        for rows in row_chunks(x.shape[0], _ROWS):
+            start, stop = x.indptr[rows.start], x.indptr[rows.stop]
+            some = x.data[start:stop] * weights[x.indices[start:stop]]
+            if unit_rows:
+                parts = (some, x.indices[start:stop], x.indptr[rows.start : rows.stop + 1] - start)
+                part = sp.csr_array(parts, (rows.stop - rows.start, x.shape[1]))
+                some /= np.repeat(np.maximum(_row_lengths(part), 1e-300), np.diff(part.indptr))
+            values[start:stop] = some
+    return sp.csr_array((values, x.indices, x.indptr), x.shape)
 
 
 def _row_lengths(x: Any) -> np.ndarray:

@@ -9,11 +9,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from graphgate.linear.linear_plan import EXTRA
+from graphgate.training.tall_matrix import row_chunks
+
 Product = Callable[[Tensor], Tensor]
 
-_EXTRA = 16  # columns beyond the rank
 _PASSES = 3  # products with YᵀY before the last one
 _DEPENDENT = 1e-2  # ratio of pivots below which moments in single precision are too coarse
+_CHUNK = 1 << 16  # rows at a time
 _TALL = 100  # rows per column from which the decomposition of an m×m matrix costs little
 
 
@@ -33,14 +36,15 @@ def right_singular_vectors(
     """
     n, m = shape
     k = min(rank, n, m)
-    columns = k + _EXTRA
+    columns = k + EXTRA
     # Where Y is tall, all its columns at once cost less than several passes over some.
     at_once = m <= columns or (m <= (_PASSES + 1) * columns and n >= _TALL * m)
     if not at_once:
         # The same numbers in either precision.
         found = torch.randn((m, columns), generator=generator, dtype=torch.float32).to(dtype)
         for _ in range(_PASSES):
-            found = orthonormalized(squares(found))
+            found = squares(found)
+            found = orthonormalized(found)
     else:
         found = torch.eye(m, dtype=dtype)
     # Of the few columns that are left, the moments in double precision are exact enough.
@@ -52,24 +56,23 @@ def right_singular_vectors(
 
 
 def orthonormalized(columns: Tensor) -> Tensor:
-    """Orthonormal columns that span the same space.
+    """Orthonormal columns that span the same space, in place where there are many rows.
 
     Of many rows, twice by the Cholesky factor of the moments, which takes products alone, unless
     the columns are nearly dependent.
     """
     n, m = columns.shape
-    found = columns
-    if n >= _TALL * m:
-        for _ in range(2):
-            factor, failed = torch.linalg.cholesky_ex((found.T @ found).double())
-            pivots = factor.diagonal()
-            if failed or pivots.min() < _DEPENDENT * pivots.max():
-                break
-            inverse = torch.linalg.inv(factor).T.to(columns.dtype)
-            found = found @ inverse
-        else:
-            return found
-    return torch.linalg.qr(columns).Q
+    if n < _TALL * m:
+        return torch.linalg.qr(columns).Q
+    for _ in range(2):
+        factor, failed = torch.linalg.cholesky_ex((columns.T @ columns).double())
+        pivots = factor.diagonal()
+        if failed or pivots.min() < _DEPENDENT * pivots.max():
+            return torch.linalg.qr(columns).Q
+        inverse = torch.linalg.inv(factor).T.to(columns.dtype)
+        for rows in row_chunks(n, _CHUNK):
+            columns[rows] = columns[rows] @ inverse
+    return columns
 
 
 def with_fixed_signs(vectors: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ of two terms of their degrees. The handful of weights is a logistic regression o
 hidden for this purpose, against as many random pairs of nodes without an edge.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -19,12 +19,12 @@ from torch import Tensor
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import split_links
 from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.linear_plan import MOST_HIDDEN
 from graphgate.linear.node_states import SHALLOW_RESTART, SHALLOW_STEPS, NodeStates
 from graphgate.linear.propagation import Propagation
 from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
 from graphgate.linear.workspace import Workspace
-from graphgate.training.tall_matrix import TallMatrix
 
 TERMS = (
     "own features",
@@ -37,8 +37,8 @@ TERMS = (
     "sum of log degrees",
     "product of log degrees",
 )
+DEGREES = "log degrees"  # from which the last two are computed
 FEWEST = 20  # hidden edges that a decoder can be fitted on
-MOST = 50_000  # hidden edges that weights are fitted on, and that the AUC is measured on
 _HIDDEN = 0.1  # fraction of the edges that are hidden, half of them for the reported AUC
 _BLOCK = 1 << 16  # pairs that are scored together
 
@@ -77,7 +77,7 @@ class EdgeDecoder:
         free = graph.n_nodes * (graph.n_nodes - 1) // 2 - pairs
         if int(_HIDDEN / 2 * pairs) < FEWEST // 2 or free < _HIDDEN * pairs:
             return None
-        fraction = min(_HIDDEN / 2, MOST / pairs)
+        fraction = min(_HIDDEN / 2, MOST_HIDDEN / pairs)
         split = split_links(graph, val_size=fraction, test_size=fraction, random_state=seed)
         thinned, dtype = split.graph, model.projection.dtype
         generator = torch.Generator().manual_seed(seed)
@@ -100,7 +100,7 @@ class EdgeDecoder:
         reconstruction = Reconstruction.fit(states, hidden, model.reconstruction.strength)
         some = [split.val_edges, split.val_non_edges, split.test_edges, split.test_non_edges]
         nodes, ends = np.unique(np.concatenate(some), return_inverse=True)
-        terms = PairSimilarity(states, reconstruction, nodes).terms(ends.reshape(-1, 2))
+        terms = pair_terms(unit_blocks(states, reconstruction, nodes), ends.reshape(-1, 2))
         truth = np.repeat([1, 0, 1, 0], [len(each) for each in some])
         fitted_on = np.arange(len(truth)) < len(some[0]) + len(some[1])
         weights, bias = _logistic(terms[fitted_on], truth[fitted_on])
@@ -108,62 +108,50 @@ class EdgeDecoder:
         weights, bias = _logistic(terms, truth)
         return cls(reconstruction, weights, bias, float(auc))
 
-    def similarity(self, states: NodeStates, nodes: np.ndarray | None = None) -> "PairSimilarity":
-        return PairSimilarity(states, self.reconstruction, nodes)
-
     def probabilities(self, states: NodeStates, pairs: np.ndarray) -> np.ndarray:
         """(M,) of an edge between the two nodes of each pair of rows, (M, 2)."""
         nodes, ends = np.unique(pairs, return_inverse=True)
-        terms = self.similarity(states, nodes).terms(ends.reshape(-1, 2))
-        return expit(terms @ self.weights + self.bias)
+        blocks = unit_blocks(states, self.reconstruction, nodes)
+        return expit(pair_terms(blocks, ends.reshape(-1, 2)) @ self.weights + self.bias)
 
 
-class PairSimilarity:
-    """The `TERMS` of pairs of nodes of one graph.
-
-    nodes : the numbers of the nodes that pairs are of, increasing; None for all of them.
-
-    Attributes
-    ----------
-    blocks : vectors of length 1, (N, ·) each, for each of the first terms; None where there are
-        no structure factors.
-    log_degrees : (N,).
+def unit_blocks(
+    states: NodeStates, reconstruction: Reconstruction, nodes: np.ndarray
+) -> Iterator[tuple[str, Tensor]]:
+    """What the `TERMS` are computed from: vectors of length 1, (M, ·), and the logarithms of
+    degrees, (M, 1), of nodes whose numbers increase; each by its term, only when it is needed.
     """
+    workspace, chosen, k = states.workspace, torch.from_numpy(nodes), len(reconstruction.weights)
+    assert states.step is not None
+    for term, matrix in zip(
+        TERMS, (states.own, states.step, states.shallow, states.deep), strict=False
+    ):
+        yield term, states.unit_vectors(workspace.selected(matrix, chosen)[:, :k])
+    context = workspace.selected(states.context, chosen)[:, :k]
+    yield TERMS[4], states.unit_vectors(context @ reconstruction.weights)
+    if states.factors is not None:
+        factors = workspace.all_rows(states.factors)
+        yield TERMS[5], states.unit_factors(factors[chosen])
+        smoothed = workspace.by_columns(
+            factors, lambda m: states.propagation.smooth(m, SHALLOW_STEPS, SHALLOW_RESTART)
+        )
+        yield TERMS[6], states.unit_factors(smoothed[chosen])
+    yield DEGREES, torch.log1p(states.propagation.degrees[chosen])[:, None]
 
-    def __init__(
-        self, states: NodeStates, reconstruction: Reconstruction, nodes: np.ndarray | None = None
-    ) -> None:
-        workspace, propagation = states.workspace, states.propagation
-        chosen = torch.arange(workspace.n) if nodes is None else torch.from_numpy(nodes)
-        k = len(reconstruction.weights)
 
-        def leading(matrix: TallMatrix) -> Tensor:
-            return workspace.selected(matrix, chosen)[:, :k]
-
-        assert states.step is not None
-        found = [leading(m) for m in (states.own, states.step, states.shallow, states.deep)]
-        found.append(leading(states.context) @ reconstruction.weights)
-        self.blocks: list[Tensor | None] = [*map(states.unit_vectors, found), None, None]
-        if states.factors is not None:
-            factors = workspace.all_rows(states.factors)
-            smoothed = workspace.by_columns(
-                factors, lambda m: propagation.smooth(m, SHALLOW_STEPS, SHALLOW_RESTART)
-            )
-            self.blocks[-2:] = [states.unit_factors(m[chosen]) for m in (factors, smoothed)]
-        self.log_degrees = torch.log1p(propagation.degrees[chosen]).numpy()
-
-    def terms(self, pairs: np.ndarray) -> np.ndarray:
-        """(M, 9) for (M, 2) rows of nodes."""
-        found = np.zeros((len(pairs), len(TERMS)))
+def pair_terms(blocks: Iterable[tuple[str, Tensor]], pairs: np.ndarray) -> np.ndarray:
+    """(M, 9), the `TERMS` of (M, 2) pairs of rows of the blocks."""
+    found = np.zeros((len(pairs), len(TERMS)))
+    for term, block in blocks:
+        if term == DEGREES:
+            degrees = block.numpy()[:, 0][pairs]
+            found[:, -2], found[:, -1] = degrees.sum(axis=1), degrees.prod(axis=1)
+            continue
         for start in range(0, len(pairs), _BLOCK):
             left, right = torch.from_numpy(pairs[start : start + _BLOCK].T.copy())
-            for at, block in enumerate(self.blocks):
-                if block is not None:
-                    dots = (block[left] * block[right]).sum(dim=1)
-                    found[start : start + _BLOCK, at] = dots.numpy()
-        degrees = self.log_degrees[pairs]
-        found[:, -2], found[:, -1] = degrees.sum(axis=1), degrees.prod(axis=1)
-        return found
+            dots = (block[left] * block[right]).sum(dim=1)
+            found[start : start + _BLOCK, TERMS.index(term)] = dots.numpy()
+    return found
 
 
 def _logistic(terms: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, float]:

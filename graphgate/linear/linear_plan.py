@@ -15,6 +15,7 @@ _STATES = 5  # matrices of all nodes that are kept until the embedding is comput
 _BUFFERS = 7  # blocks of columns that are in memory while the next ones are computed
 _WORKSPACE = 64 * 2**20  # what libraries of linear algebra allocate when they are first used
 EXTRA = 16  # columns beyond the rank in a decomposition
+MOST_HIDDEN = 25_000  # edges that the structure decoder is fitted on, and measured on
 
 
 @dataclass(frozen=True)
@@ -80,36 +81,36 @@ class LinearSize:
     itemsize: int = 4
 
     def bytes(self, plan: LinearPlan) -> int:
-        """What a fit takes at its peak, in addition to the graph."""
-        counts, n = self.counts, self.counts.nodes
-        r, k = min(counts.features, plan.coordinates), self._rank(plan)
-        compared = min(r, plan.decoder_coordinates)
-        column = n * self.itemsize
-        states = 0 if plan.spilled else _STATES * r * column
-        blocks = plan.chunk * 4 * (4 * r + k) * self.itemsize
-        if not plan.spilled:
-            blocks += (4 * r + k) * column
-        buffers = _BUFFERS * min(plan.width, r) * column
-        fixed = self.fixed_bytes(plan)
-        smaller = 0 if plan.spilled else (_STATES + 1) * compared * column
-        # The ends of hidden pairs, and pairs sorted as numbers of 64 bits.
-        pairs = 7 * min(n, 200_000) * compared * self.itemsize + 24 * counts.pairs
-        return max(
-            fixed + states + max(buffers, blocks),
-            fixed + smaller + min(plan.width, compared) * _BUFFERS * column + pairs,
-        )
-
-    def fixed_bytes(self, plan: LinearPlan) -> int:
-        """What no plan can do without: features, the operator, factors, the embedding."""
+        """What a fit takes at its peak, in addition to the graph: the largest of its stages."""
         counts, n, size = self.counts, self.counts.nodes, self.itemsize
-        k = self._rank(plan)
-        # Weighted features in double precision, and as a matrix with its transpose.
-        x = counts.entries * (8 + size + (size + 4) * counts.sparse)
-        # The normalized adjacency, in double precision while it is made.
-        edges = (28 + size) * (counts.pairs + n)
-        # While they are computed, factors are there three times.
-        factors = n * size * 3 * (k + EXTRA) * bool(k)
-        return _WORKSPACE + x + edges + max(factors, n * size * (2 * k + self.n_components))
+        r, k, column = min(counts.features, plan.coordinates), self._rank(plan), n * self.itemsize
+        compared = min(r, plan.decoder_coordinates)
+        x = counts.entries * size
+        # With a transpose, and several times as many columns as there are features.
+        coordinates = x + counts.entries * (size + 4) * counts.sparse
+        coordinates += 2 * min(plan.width, r + EXTRA) * column + 4 * counts.features * r * size
+        # The adjacency is normalized; orthonormal columns before and after a product.
+        places = 2 * (k + EXTRA) + 2 * min(plan.width, k + EXTRA)
+        structure = max(3 * size * counts.pairs, size * counts.pairs + places * column)
+        normalized, operator = ((4 + each * size) * (counts.pairs + n) for each in (4, 1))
+        states, kept = 0, plan.chunk * 4 * (4 * r + k) * size
+        if not plan.spilled:
+            states, kept = _STATES * r * column, (4 * r + k) * column
+        buffers = _BUFFERS * min(plan.width, r) * column
+        factors, embedding = k * column, self.n_components * column
+        thinned = 0 if plan.spilled else (_STATES + 1) * compared * column
+        thinned += _BUFFERS * min(plan.width, compared) * column
+        ends = 3 * min(n, 4 * MOST_HIDDEN) * compared * size
+        decoding = x + factors + max(normalized, operator + thinned, operator + 2 * factors + ends)
+        # Pairs are sorted as numbers of 64 bits, then the graph is there twice.
+        splitting, copy = 24 * counts.pairs, 8 * counts.pairs
+        return _WORKSPACE + max(
+            coordinates,
+            x + structure * bool(k),
+            x + 2 * factors + max(normalized, operator + states + max(buffers, kept)),
+            x + 2 * factors + operator + states + kept + embedding,
+            factors + embedding + max(splitting, copy + max(structure * bool(k), decoding)),
+        )
 
     def work(self, plan: LinearPlan) -> tuple[float, float]:
         """Numbers that sparse products read, and products of numbers in dense ones."""
@@ -139,7 +140,9 @@ class LinearSize:
         plan = LinearPlan.of(n, itemsize=itemsize)
         if available is None or self.bytes(plan) <= available:
             return plan
-        room = available - self.fixed_bytes(plan)
+        # All of it but states and blocks of columns stays.
+        narrow = LinearPlan.of(n, itemsize=itemsize, room=0)
+        room = available - self.bytes(narrow) + _BUFFERS * narrow.width * n * itemsize
         smaller = LinearPlan.of(n, itemsize=itemsize, room=max(0, room))
         if limited and self.bytes(smaller) > available:
             raise MemoryLimitError(

@@ -17,7 +17,8 @@ from sklearn.metrics import euclidean_distances
 from torch import Tensor
 
 from graphgate.linear.decomposition import right_singular_vectors
-from graphgate.linear.edge_decoder import EdgeDecoder, PairSimilarity
+from graphgate.linear.edge_decoder import DEGREES, TERMS, EdgeDecoder, unit_blocks
+from graphgate.linear.node_states import NodeStates
 
 _COLUMNS = 64  # of the projection
 _NEAREST = 4  # groups that a node is compared with, its own included
@@ -26,15 +27,14 @@ _ROWS = 1024  # compared together
 
 
 def propose_links(
-    decoder: EdgeDecoder, similarity: PairSimilarity, known: sp.csr_array, n: int, seed: int
+    decoder: EdgeDecoder, states: NodeStates, known: sp.csr_array, n: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The likeliest pairs without an edge: (M, 2) rows, likeliest first, and (M,) probabilities.
 
     known : (N, N), the edges that exist, whichever way.
     n : the number of pairs wanted; M is smaller where there are not as many.
     """
-    keys, queries = _joined(decoder, similarity)
-    degrees = similarity.log_degrees
+    keys, queries, degrees = _joined(decoder, states)
     known = (known + known.T).tocsr()
     pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
     for rows, others in _candidates(keys, degrees, seed):
@@ -55,14 +55,16 @@ def propose_links(
     return pairs[order], expit(scores[order] + decoder.bias)
 
 
-def _joined(decoder: EdgeDecoder, similarity: PairSimilarity) -> tuple[Tensor, Tensor]:
-    """Keys and queries, (N, ·) each, whose inner products are all terms but the sum of degrees."""
-    terms = zip(similarity.blocks, decoder.weights, strict=False)
-    used = [(block, float(weight)) for block, weight in terms if block is not None]
-    degrees = torch.from_numpy(similarity.log_degrees)[:, None]
-    keys = torch.cat([block for block, _ in used] + [degrees], dim=1)
-    scaled = [weight * block for block, weight in used]
-    return keys, torch.cat([*scaled, float(decoder.weights[-1]) * degrees], dim=1)
+def _joined(decoder: EdgeDecoder, states: NodeStates) -> tuple[Tensor, Tensor, np.ndarray]:
+    """Keys and queries, (N, ·) each, whose inner products are all terms but the sum of degrees;
+    and the logarithms of degrees, (N,).
+    """
+    everyone = np.arange(states.workspace.n)
+    blocks = dict(unit_blocks(states, decoder.reconstruction, everyone))
+    terms = dict(zip(TERMS, decoder.weights.tolist(), strict=True)) | {DEGREES: decoder.weights[-1]}
+    queries = [float(terms[name]) * block for name, block in blocks.items()]
+    degrees: np.ndarray = blocks[DEGREES].numpy()[:, 0]
+    return torch.cat(list(blocks.values()), dim=1), torch.cat(queries, dim=1), degrees
 
 
 def _candidates(

@@ -34,10 +34,10 @@ class Propagation:
 
     def __init__(self, graph: Graph, unit: float, dtype: torch.dtype) -> None:
         self.dtype = dtype
-        attended = in_double_precision(graph.attended, unit)
-        both = attended.sum(axis=1) + attended.sum(axis=0) * graph.directed
-        self.degrees = shared_tensor(both, _CPU, dtype)
-        loops = sp.eye_array(graph.n_nodes, format="csr")
+        attended = in_units_of(graph.attended, unit, dtype)
+        rows, columns = _sums(attended)
+        self.degrees = shared_tensor(rows + columns * graph.directed, _CPU, dtype)
+        loops = sp.eye_array(graph.n_nodes, format="csr", dtype=attended.dtype)
         self._operator = csr_matrix(symmetrically_normalized(attended + loops), dtype)
 
     def step(self, h: Tensor, out: Tensor | None = None) -> Tensor:
@@ -76,24 +76,31 @@ def averaging(steps: int, own: float) -> list[float]:
     return [own] + [(1 - own) / steps] * steps
 
 
-def in_double_precision(matrix: sp.csr_array, unit: float = 1.0) -> sp.csr_array:
-    """A matrix divided by a number; its pattern is shared."""
-    values = np.divide(matrix.data, unit, dtype=np.float64)
-    return sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
+def in_units_of(matrix: sp.csr_array, unit: float, dtype: torch.dtype) -> sp.csr_array:
+    """A matrix divided by a number, in the given precision; its pattern is shared."""
+    kind = np.float64 if dtype == torch.float64 else np.float32
+    values = matrix.data if unit == 1 else np.divide(matrix.data, unit, dtype=np.float64)
+    parts = (values.astype(kind, copy=False), matrix.indices, matrix.indptr)
+    return sp.csr_array(parts, matrix.shape)
 
 
 def symmetrically_normalized(matrix: sp.csr_array) -> sp.csr_array:
     """Every entry divided by the square roots of the sums of its row and of its column."""
-    rows, columns = matrix.sum(axis=1), matrix.sum(axis=0)
     left, right = (
-        np.divide(1, np.sqrt(sums), where=sums > 0, out=np.zeros_like(sums))
-        for sums in (rows, columns)
+        np.divide(1, np.sqrt(sums), where=sums > 0, out=np.zeros_like(sums)).astype(matrix.dtype)
+        for sums in _sums(matrix)
     )
     values = matrix.data * right[matrix.indices]
     values *= np.repeat(left, np.diff(matrix.indptr))
     found = sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
     found.sort_indices()
     return found
+
+
+def _sums(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Of every row and of every column, in double precision."""
+    ones = np.ones(matrix.shape[0])
+    return matrix @ ones, matrix.T @ ones
 
 
 def csr_matrix(matrix: sp.csr_array, dtype: torch.dtype) -> Tensor:

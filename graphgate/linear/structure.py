@@ -17,7 +17,7 @@ from graphgate.graph.graph import Graph
 from graphgate.linear.decomposition import right_singular_vectors
 from graphgate.linear.propagation import (
     csr_matrix,
-    in_double_precision,
+    in_units_of,
     symmetrically_normalized,
 )
 from graphgate.linear.workspace import Workspace
@@ -39,7 +39,7 @@ class StructureFactors:
         cls, graph: Graph, workspace: Workspace, generator: torch.Generator, dtype: torch.dtype
     ) -> tuple[Self, Tensor]:
         """The factors of a graph, and those of the nodes of this process, (n, k)."""
-        matrix = _normalized(graph)
+        matrix = _normalized(graph, dtype)
         operator = csr_matrix(matrix, dtype)
         transposed = csr_matrix(matrix.T.tocsr(), dtype) if graph.directed else operator
 
@@ -58,7 +58,7 @@ class StructureFactors:
         vectors = self.vectors.new_zeros(graph.n_nodes, self.vectors.shape[1])
         known = torch.from_numpy(rows >= 0)
         vectors[known] = self.vectors[torch.from_numpy(rows[rows >= 0])]
-        return _times_rows(_normalized(graph), workspace, vectors)
+        return _times_rows(_normalized(graph, vectors.dtype), workspace, vectors)
 
     @property
     def rank(self) -> int:
@@ -76,8 +76,8 @@ class StructureFactors:
         return find_rows(self.ids, plain_ids(graph.ids))
 
 
-def _normalized(graph: Graph) -> sp.csr_array:
-    return symmetrically_normalized(in_double_precision(graph.attended))
+def _normalized(graph: Graph, dtype: torch.dtype) -> sp.csr_array:
+    return symmetrically_normalized(in_units_of(graph.attended, 1.0, dtype))
 
 
 def _times_rows(matrix: sp.csr_array, workspace: Workspace, vectors: Tensor) -> Tensor:

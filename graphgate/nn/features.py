@@ -90,6 +90,10 @@ class FeatureMatrix:
             torch.addmm(out, block, m[rows], beta=float(number > 0), out=out)
         return out
 
+    def drop_transpose(self) -> None:
+        """Free what `multiply_transposed` keeps from one call to the next."""
+        self._transposed_blocks = None
+
     def to_dense(self) -> Tensor:
         return self._matrix.to_dense() if self.is_sparse else self._matrix
 
