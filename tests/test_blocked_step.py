@@ -1,0 +1,133 @@
+"""The step in blocks of columns against the step with whole matrices."""
+
+import numpy as np
+import pytest
+import torch
+from graphs import graphs, model_for, parts_of, random_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from processes import run_in_processes
+from test_collapsed import LAYERS, LOSSES, assert_same
+
+from graphgate.errors import InputError
+from graphgate.nn.collapsed_step import CollapsedStep
+from graphgate.nn.features import FeatureMatrix
+from graphgate.nn.losses import Loss
+from graphgate.nn.pattern import AttentionPattern
+from graphgate.training import blocked_step
+from graphgate.training.blocked_step import BlockedStep
+from graphgate.training.distributed import Processes
+
+
+def evaluated(step, model):
+    parts = step()
+    return parts, {name: p.grad.numpy().copy() for name, p in model.named_parameters()}
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    graphs(),
+    LAYERS,
+    LOSSES,
+    st.sampled_from(["softmax", "uniform", "ones"]),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from([1, 12, 1 << 21]),
+)
+def test_blocks_give_the_loss_and_gradients_of_the_whole(
+    tmp_path_factory, graph, dims, loss, attention, width, spilled, chunk
+):
+    model, parts = model_for(graph, dims, attention=attention), parts_of(graph)
+    expected = evaluated(CollapsedStep(model, *parts, loss), model)
+    folder = tmp_path_factory.getbasetemp() if spilled else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocked_step, "_CHUNK", chunk)
+        step = BlockedStep(model, *parts, loss, width=width, folder=folder)
+        first = step()
+        found = evaluated(step, model)  # the second call must not see the first
+    assert found[0] == first
+    assert_same(found, expected, rtol=1e-10)
+
+
+CASES = [
+    {"dims": (5,), "loss": Loss("rows", 1.0, 0.5), "directed": True, "weighted": True},
+    {"dims": (6, 5), "loss": Loss("frobenius", 1.7, 1.0)},
+    {"dims": (3, 4, 2), "loss": Loss("rows", 1.0, 0.0), "attention": "uniform"},
+    {"dims": (6, 3), "loss": Loss("frobenius", 0.0, 2.0)},
+]
+
+
+def made(case, dtype):
+    kind = {name: case[name] for name in ("directed", "weighted") if name in case}
+    graph = random_graph(4, n=31, f=11, **kind)
+    model = model_for(graph, case["dims"], attention=case.get("attention", "softmax")).to(dtype)
+    where = {"device": torch.device("cpu"), "dtype": dtype}
+    return model, FeatureMatrix(graph.x, **where), AttentionPattern(graph, **where)
+
+
+def shared_steps(processes, chunk):
+    """What this process gets, case by case, and what it has sent."""
+    blocked_step._CHUNK = chunk
+    found = []
+    for case in CASES:
+        for dtype in (torch.float32, torch.float64):
+            model, x, pattern = made(case, dtype)
+            if processes.rank:  # the weights of the first process count
+                torch.nn.init.zeros_(model.encoder_weight[0])
+            step = BlockedStep(model, x, pattern, case["loss"], width=2, processes=processes)
+            step()
+            found.append(evaluated(step, model))
+    return found, processes.bytes_sent
+
+
+def test_processes_that_split_the_columns_get_what_one_gets():
+    found = run_in_processes(2, shared_steps, 10)
+    cases = [(case, dtype) for case in CASES for dtype in (torch.float32, torch.float64)]
+    for at, (case, dtype) in enumerate(cases):
+        model, x, pattern = made(case, dtype)
+        values, gradients = evaluated(CollapsedStep(model, x, pattern, case["loss"]), model)
+        tolerance = 1e-6 if dtype == torch.float32 else 1e-12
+        for results, sent in found:
+            assert sent > 0
+            assert results[at][0] == pytest.approx(values, rel=tolerance)
+            # Of the whole gradient: in float32, that of v_s alone is off by 2e-6 in either step.
+            together, whole = (
+                np.concatenate([each.ravel() for each in each_of.values()])
+                for each_of in (results[at][1], gradients)
+            )
+            error = np.abs(together - whole).max()
+            assert error <= tolerance * np.abs(whole).max()
+        # Bit-identical in all processes, so that the same decisions follow.
+        assert all(results[at][0] == found[0][0][at][0] for results, _ in found)
+        for name, gradient in found[0][0][at][1].items():
+            assert all(np.array_equal(results[at][1][name], gradient) for results, _ in found)
+
+
+def test_more_processes_than_columns_are_refused():
+    graph = random_graph(0)
+    parts = parts_of(graph)
+    with pytest.raises(InputError, match="3 processes cannot split the 2 columns"):
+        BlockedStep(model_for(graph, (4, 2)), *parts, Loss(), width=1, processes=Processes(0, 3))
+
+
+def test_no_matrix_has_all_columns_of_all_nodes(tmp_path, monkeypatch):
+    """Neither in memory nor for a moment, but in the file."""
+    n, d, width = 50, 12, 5
+    graph = random_graph(2, n=n, f=31)
+    model, (x, pattern) = model_for(graph, (23, d)), parts_of(graph)
+    monkeypatch.setattr(blocked_step, "_CHUNK", 10 * d)
+    seen = set()
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            for item in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(item, torch.Tensor) and item.layout == torch.strided:
+                    seen.add(tuple(item.shape))
+            return result
+
+    step = BlockedStep(model, x, pattern, Loss(), width=width, folder=tmp_path)
+    with Watch():
+        step()
+    assert {(n, 5), (n, 2), (10, d)} <= seen
+    assert max(shape[1] for shape in seen if len(shape) == 2 and shape[0] == n) == width
