@@ -85,7 +85,8 @@ def estimate(
         scale=not options.no_scale,
         **params,
     )
-    from graphgate.estimators.estimate import format_bytes, format_seconds
+    from graphgate.estimators.estimate import format_seconds
+    from graphgate.training.memory import format_bytes
 
     available, content = found.available_bytes, {"method": chosen, **asdict(found)}
     rows = [

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from graphgate.errors import InputError, check_choice
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LARGEST_SEED = 2**32 - 1  # of NumPy's RandomState, which scikit-learn uses
+_UNITS = {f"{prefix}B": 1000**power for power, prefix in enumerate(["", "k", "M", "G", "T"])}
+_UNITS |= {f"{prefix}iB": 1024**power for power, prefix in enumerate(["K", "M", "G", "T"], 1)}
 _INFINITY = "infinity"  # for which JSON has no number
 
 
@@ -132,6 +135,28 @@ def dtype(name: Any) -> torch.dtype:
     if key not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {name!r}")
     return DTYPES[key]
+
+
+def memory_limit(value: Any) -> int | None:
+    """Bytes, from a number or from text with a unit; None stands for what is free."""
+    if value is None:
+        return None
+    amount, unit = value, 1
+    if isinstance(value, str):
+        units = {name.lower(): size for name, size in _UNITS.items()}
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
+        if found is None or (found[2].lower() or "b") not in units:
+            raise InputError(
+                "memory_limit must be a number of bytes or a number with one of the units "
+                f"{', '.join(_UNITS)}, such as '500MB' or '4GiB', got {value!r}"
+            )
+        amount, unit = float(found[1]), units[found[2].lower() or "b"]
+    size = number("memory_limit", amount) * unit
+    if not 1 <= size < math.inf:
+        raise InputError(
+            f"memory_limit must be finite and at least 1 byte, got {value!r}; None is what is free"
+        )
+    return int(size)
 
 
 def device(name: Any) -> torch.device:
