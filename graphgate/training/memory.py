@@ -20,6 +20,7 @@ from graphgate.training.blocked_step import chunk_rows, matrices_per_block
 from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
 
 _INDEX = 4
+_WIDEST = 64  # columns in a block; products with more are no faster
 _NARROWEST = 16  # columns in a block; the fixed costs of a product weigh more in fewer
 _NARROWEST_IN_MEMORY = 32  # in fewer, rather spill
 _WORKSPACE = 24 * 2**20  # what libraries of linear algebra allocate when they are first used
@@ -55,17 +56,20 @@ def training_bytes(plan: TrainingPlan) -> int:
 def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> TrainingPlan:
     """The plan, in blocks of columns if it does not fit into `room` bytes otherwise.
 
-    Several processes split the columns in any case. Of blocks that fit, or take the least if none
-    do, the widest are chosen, preferably without a file. `room` None is unlimited.
+    Several processes split the columns in any case, and each takes its own at once if possible. Of
+    blocks that fit, or take the least if none do, the widest are chosen, preferably without a file.
+    `room` None is unlimited.
     """
     plan = replace(plan, blocks=None)
     if plan.form != "step":
         return plan
-    widths = [-(-plan.architecture.dims[-1] // processes)]
+    own = -(-plan.architecture.dims[-1] // processes)
+    widths = [min(own, _WIDEST)]
     while widths[-1] > _NARROWEST:
         widths.append(-(-widths[-1] // 2))
     kept = [width for width in widths if width >= _NARROWEST_IN_MEMORY]
-    choices: list[ColumnBlocks | None] = [None] if processes == 1 else []
+    at_once = None if processes == 1 else ColumnBlocks(own, False, processes)
+    choices: list[ColumnBlocks | None] = [at_once]
     choices += [ColumnBlocks(width, False, processes) for width in kept]
     choices += [ColumnBlocks(width, True, processes) for width in widths]
     # The start is over before the first step, and no block makes it smaller.
