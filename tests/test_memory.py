@@ -194,7 +194,7 @@ def test_where_nothing_fits_the_least_is_taken():
 def test_processes_split_the_columns_even_if_everything_fits():
     for room in (None, 2**50):
         assert fitting_plan(WIDE, room, 3).blocks == ColumnBlocks(171, False, 3)
-    assert fitting_plan(WIDE, 0, 3).blocks.width == 11
+    assert fitting_plan(WIDE, 0, 3).blocks == ColumnBlocks(16, True, 3)
 
 
 def test_other_forms_have_no_blocks():
