@@ -23,6 +23,7 @@ format: $(VENV)/.dev
 benchmark: $(VENV)/.dev  ## renew results/benchmarks; needs an otherwise idle machine
 	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
+	$(BIN)/python benchmarks/blocked.py --json results/benchmarks/blocked.json
 	$(BIN)/python benchmarks/linear.py --json results/benchmarks/linear.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
 	$(BIN)/python benchmarks/reading.py --json results/benchmarks/reading.json

@@ -10,15 +10,11 @@ from hypothesis import strategies as st
 
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
-from graphgate.nn.collapsed_step import (
-    CollapsedStep,
-    row_dot,
-    symmetric_product,
-    total_dot,
-)
+from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
+from graphgate.nn.products import row_dot, symmetric_product, total_dot
 from graphgate.training.objective import (
     loss_parts,
     make_objective,

@@ -10,12 +10,11 @@ from graphgate.estimators.estimate import (
     TrainingTime,
     check_fits,
     fitting_dims,
-    format_bytes,
     format_seconds,
     measured_time,
     plan_for,
 )
-from graphgate.training.memory import graph_bytes, training_bytes
+from graphgate.training.memory import format_bytes, graph_bytes, training_bytes
 from graphgate.training.plan import GraphCounts
 
 

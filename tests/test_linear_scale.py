@@ -9,7 +9,6 @@ from linear_graphs import community_graph, word_graph
 from processes import run_in_processes
 
 from graphgate import InputError, LinearGATE, MemoryLimitError
-from graphgate.estimators import hyperparameters
 from graphgate.linear import linear_plan
 from graphgate.linear.linear_plan import LARGE, LinearPlan, LinearSize
 from graphgate.linear.propagation import Propagation
@@ -187,23 +186,6 @@ def test_a_limit_makes_blocks_narrower_and_uses_files():
         size.plan(100 * 2**20, limited=True)
     # What is merely free is no reason to refuse.
     assert size.plan(100 * 2**20).spilled
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        *((1000, 1000), ("1000", 1000), ("1KiB", 1024), ("1 kb", 1000), ("1.5GiB", 3 << 29)),
-        *(("2g", 2 * 10**9), ("3Mi", 3 << 20), (2.5e9, 2_500_000_000), ("1TiB", 1 << 40)),
-    ],
-)
-def test_memory_as_text(given, expected):
-    assert hyperparameters.memory_limit(given) == expected
-
-
-@pytest.mark.parametrize("given", ["", "much", "-1GiB", "1 XB", 0, -5, None, [1], float("inf")])
-def test_memory_that_is_none(given):
-    with pytest.raises(InputError, match="memory_limit must be a number of bytes or text such as"):
-        hyperparameters.memory_limit(given)
 
 
 def test_a_limit_that_is_too_low_is_refused_before_anything_is_computed():

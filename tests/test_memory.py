@@ -1,6 +1,11 @@
 """Memory of a planned run, counted, and memory of the machine, read from the system."""
 
+import json
+import os
+import subprocess
+import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +18,14 @@ from graphgate.nn.collapsed_step import CollapsedStep, buffer_shapes
 from graphgate.nn.losses import Loss
 from graphgate.nn.svd_start import start_from_features
 from graphgate.training import memory
-from graphgate.training.memory import available_bytes, graph_bytes, training_bytes
+from graphgate.training.memory import (
+    available_bytes,
+    fitting_plan,
+    graph_bytes,
+    training_bytes,
+)
 from graphgate.training.objective import training_objective
-from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
 
 
 def test_bytes_of_a_graph_are_those_of_its_arrays():
@@ -137,3 +147,111 @@ def test_a_system_that_reports_nothing(tmp_path):
 def test_this_machine_has_some_memory():
     available = available_bytes()
     assert available is None or 0 < available < 2**50
+
+
+# --- blocks of columns ---------------------------------------------------------------------------
+
+WIDE = TrainingPlan(
+    GraphCounts.planned(100_000, 1_000_000, 1000, 0.02), Architecture(1000, (512, 512))
+)
+
+
+def test_what_fits_is_trained_at_once():
+    needed = training_bytes(WIDE)
+    for room in (None, 2**50, needed):
+        assert fitting_plan(WIDE, room) == WIDE
+    assert fitting_plan(WIDE, needed - 1).form == "blocked"
+
+
+@pytest.mark.parametrize("share", [0.9, 0.7, 0.5, 0.4, 0.3])
+def test_blocks_are_as_wide_as_memory_allows(share):
+    room = int(share * training_bytes(WIDE))
+    found = fitting_plan(WIDE, room)
+    assert training_bytes(found) <= room
+    blocks = found.blocks
+    assert blocks.width >= (16 if blocks.spilled else 32)
+    wider = replace(blocks, width=2 * blocks.width)
+    assert blocks.width == 64 or training_bytes(replace(found, blocks=wider)) > room
+    if blocks.spilled:  # no blocks in memory would fit
+        kept = replace(blocks, width=32, spilled=False)
+        assert training_bytes(replace(found, blocks=kept)) > room
+
+
+def test_where_nothing_fits_the_least_is_taken():
+    least = fitting_plan(WIDE, 0)
+    assert least.blocks.spilled
+    widths = (512, 64, 32, 16)
+    choices = [ColumnBlocks(width, spilled) for width in widths for spilled in (False, True)]
+    needed = [training_bytes(replace(WIDE, blocks=each)) for each in choices]
+    assert training_bytes(least) == min(needed) < 0.35 * training_bytes(WIDE)
+    # With many edges and few columns, attention takes nearly everything, whatever the blocks.
+    edges = TrainingPlan(
+        GraphCounts.planned(10_000, 10_000_000, 300, 0.02), Architecture(300, (17, 17))
+    )
+    assert fitting_plan(edges, 0).blocks is None
+
+
+def test_processes_split_the_columns_even_if_everything_fits():
+    for room in (None, 2**50):
+        assert fitting_plan(WIDE, room, 3).blocks == ColumnBlocks(171, False, 3)
+    assert fitting_plan(WIDE, 0, 3).blocks == ColumnBlocks(16, True, 3)
+
+
+def test_other_forms_have_no_blocks():
+    for settings in ({"activation": "relu"}, {"tied_weights": False}):
+        plan = replace(WIDE, architecture=Architecture(1000, (512, 512), **settings))
+        assert fitting_plan(plan, 0, 2) == plan
+
+
+PEAK = """
+import json, sys, torch, numpy as np
+from graphgate.datasets.synthetic import community_graph
+from graphgate.experiments.measure import measured, resident
+from graphgate.nn.autoencoder import Architecture, GATEModel
+from graphgate.nn.losses import Loss
+from graphgate.training.adam import Adam
+from graphgate.training.blocked_step import BlockedStep
+from graphgate.training.objective import training_objective
+torch.set_num_threads(1)
+def train(graph, limit):
+    model = GATEModel(Architecture(300, (256, 256)), np.random.default_rng(0))
+    step = training_objective(model, graph, Loss(), limit=limit)
+    optimizer = Adam(dict(model.named_parameters()), 1e-3)
+    for _ in range(2):
+        step()
+        optimizer.step()
+    return step
+train(community_graph(9000, 100, 300, n_entries=9000), None)  # loads libraries
+graph = community_graph(40_000, 120_000, 300, n_entries=400_000)
+for limit in map(int, sys.argv[1:]):
+    step = None
+    before = resident()
+    with measured() as cost:
+        step = train(graph, limit)
+    assert isinstance(step, BlockedStep)
+    print(json.dumps([cost.peak_memory_mb - before, step.spilled, len(step.columns)]))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
+def test_blocks_take_as_much_memory_as_counted():
+    limits = [150 << 20, 100 << 20]
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *map(str, limits)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=120,
+        # What is freed goes back to the system at once, so that the peak is that of the arrays.
+        env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"},
+    )
+    counts = GraphCounts.planned(40_000, 120_000, 300, 400_000 / (40_000 * 300))
+    whole = TrainingPlan(counts, Architecture(300, (256, 256)))
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for limit, (peak, spilled, blocks) in zip(limits, found, strict=True):
+        plan = fitting_plan(whole, limit)
+        assert (spilled, blocks) == (plan.blocks.spilled, 256 // plan.blocks.width)
+        assert training_bytes(plan) <= limit < training_bytes(whole)
+        counted = training_bytes(plan) / 2**20 - 24  # without what libraries take at first
+        assert peak == pytest.approx(counted, rel=0.1)
+    assert [spilled for _, spilled, _ in found] == [False, True]

@@ -90,7 +90,7 @@ def test_kinds_of_graphs_and_depths(path, dims, directed, weighted):
 
 
 def test_every_parameter_that_decides_the_result_is_kept(path):
-    """All but where it runs and what it shows; each with a value that is not the default."""
+    """All but where, in how much memory and how visibly it runs; no value is the default."""
     graph = random_graph(1, weighted=True)
     changed = {
         "dims": (4, 3),
@@ -111,7 +111,8 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
         "random_state": 9,
         "dtype": "float64",
     }
-    kept = GATE().get_params().keys() - {"device", "checkpoint", "checkpoint_every", "progress"}
+    neither = {"device", "memory_limit", "checkpoint", "checkpoint_every", "progress"}
+    kept = GATE().get_params().keys() - neither
     assert changed.keys() == kept == PARAMS.keys()
     assert all(value != GATE().get_params()[name] for name, value in changed.items())
     gate = GATE(**changed, progress=False).fit(graph)

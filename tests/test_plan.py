@@ -1,5 +1,7 @@
 """The plan of a run: counts, and what the objective makes of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +15,7 @@ from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.training import objective as objectives
-from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -56,6 +58,13 @@ def test_the_form_is_chosen_by_counting_work():
     assert plan(wide, activation="relu").form == "plain"
     # With three nodes and wide layers, the product of the weights costs more than it saves.
     assert plan(GraphCounts.planned(3, 2, 40, 0.6), (64, 64)).form == "plain"
+
+
+def test_blocks_of_columns_are_a_form_of_the_hand_derived_step_only():
+    wide, blocks = GraphCounts.planned(60, 500, 40, 0.6), ColumnBlocks(2)
+    assert replace(plan(wide), blocks=blocks).form == "blocked"
+    assert replace(plan(wide, tied_weights=False), blocks=blocks).form == "collapsed"
+    assert replace(plan(wide, activation="relu"), blocks=blocks).form == "plain"
 
 
 def test_work_is_counted_by_the_entries_that_a_product_visits():

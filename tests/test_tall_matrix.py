@@ -1,17 +1,15 @@
 """Matrices written by columns and read by rows, in memory and in a file."""
 
-import tempfile
-
 import pytest
 import torch
 
 from graphgate.training import tall_matrix
-from graphgate.training.tall_matrix import TallMatrix, row_chunks
+from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
 
 
 @pytest.fixture(params=["memory", "file"])
 def file(request):
-    return None if request.param == "memory" else tempfile.TemporaryFile(buffering=0)
+    return None if request.param == "memory" else temporary_file()
 
 
 @pytest.mark.parametrize("width", [1, 3, 7, 100])
@@ -40,7 +38,7 @@ def test_rows_can_be_replaced(file):
 
 
 def test_a_block_that_was_never_written_is_an_error():
-    empty = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+    empty = temporary_file()
     with pytest.raises(OSError, match="ended after 0 bytes"):
         TallMatrix(4, [slice(0, 2)], file=empty).rows(slice(0, 4))
     assert empty.closed

@@ -27,8 +27,10 @@ from graphgate.nn.autoencoder import GATEModel
 from graphgate.training.adam import Adam
 from graphgate.training.memory import (
     available_bytes,
+    fitting_plan,
     format_bytes,
     graph_bytes,
+    room_within,
     training_bytes,
 )
 from graphgate.training.objective import training_objective
@@ -124,13 +126,15 @@ def estimate(
     else:
         counts = GraphCounts.planned(n_nodes, n_edges, n_features, density, directed=directed)
     if isinstance(gate, LinearGATE):
-        return estimate_linear(counts, gate, graph, available_bytes())
-    available, plan = _available(gate), plan_for(counts, gate)
-    training = training_bytes(plan)
+        return estimate_linear(counts, gate, graph, _available(gate))
+    available = _available(gate)
     loading = 0 if graph is not None else graph_bytes(counts)
     room = None if available is None else available - loading
+    plan = plan_for(counts, gate, room)
+    training = training_bytes(plan)
     like = measured_counts(counts, gate)
-    measurable = room is None or training_bytes(plan_for(like, gate)) + graph_bytes(like) <= room
+    least = training_bytes(plan_for(like, gate, room)) + graph_bytes(like)
+    measurable = room is None or least <= room
     return Estimate(
         graph_bytes(counts),
         training,
@@ -149,10 +153,11 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
     """
     counts, dims, hint = GraphCounts.of(graph), None, ""
     if isinstance(gate, LinearGATE):
-        available, size = available_bytes(), gate.size(counts)
+        available, size = _available(gate), gate.size(counts)
         needed = size.bytes(size.plan(available))
     else:
-        plan, available = plan_for(counts, gate), _available(gate)
+        available = _available(gate)
+        plan = plan_for(counts, gate, available)
         needed = training_bytes(plan)
         dims = fitting_dims(plan, available)
         hint = "; no dims would fit" if dims is None else f"; dims={dims} would fit"
@@ -167,31 +172,36 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
     )
 
 
-def _available(gate: GATE) -> int | None:
-    """Bytes of main memory; that of other devices is unknown."""
-    return available_bytes() if str(gate.device).startswith("cpu") else None
+def _available(gate: LinearGATE | GATE) -> int | None:
+    """What a fit may take now; the memory of devices other than the CPU is unknown."""
+    room = room_within(arguments.memory_limit(gate.memory_limit))
+    if room is not None or not str(getattr(gate, "device", "cpu")).startswith("cpu"):
+        return room
+    return available_bytes()
 
 
-def plan_for(counts: GraphCounts, gate: GATE) -> TrainingPlan:
-    """How `gate.fit` would train on a graph of this size."""
+def plan_for(counts: GraphCounts, gate: GATE, room: int | None = None) -> TrainingPlan:
+    """How `gate.fit` would train on a graph of this size, in `room` bytes; None is unlimited."""
     architecture, loss, _ = gate.checked_settings(counts.features)
-    return TrainingPlan(
+    plan = TrainingPlan(
         counts,
         architecture,
         arguments.dtype(gate.dtype),
         bool(loss.feature_weight),
         arguments.find_preset(gate.preset).svd_start,
     )
+    return fitting_plan(plan, room)
 
 
 def fitting_dims(plan: TrainingPlan, room: int | None) -> tuple[int, ...] | None:
     """The dims of a plan, halved until training fits into `room` bytes; None if none do."""
-    architecture = plan.architecture
-    while room is not None and training_bytes(replace(plan, architecture=architecture)) > room:
+    while room is not None and training_bytes(plan) > room:
+        architecture = plan.architecture
         if max(architecture.dims) == 1:
             return None
         architecture = replace(architecture, dims=tuple(max(1, d // 2) for d in architecture.dims))
-    return architecture.dims
+        plan = fitting_plan(replace(plan, architecture=architecture), room)
+    return plan.architecture.dims
 
 
 def measured_time(counts: GraphCounts, gate: GATE, graph: Graph | None = None) -> TrainingTime:
@@ -225,7 +235,8 @@ def _epoch_seconds(gate: GATE, graph: Graph) -> float:
     architecture, loss, _ = gate.checked_settings(graph.n_features)
     model = GATEModel(architecture, np.random.default_rng(0), dtype=arguments.dtype(gate.dtype))
     model.to(arguments.device(gate.device))
-    objective = training_objective(model, graph, loss)
+    limit = room_within(arguments.memory_limit(gate.memory_limit))
+    objective = training_objective(model, graph, loss, limit=limit)
     optimizer = Adam(dict(model.named_parameters()), 1e-9)
     seconds: list[float] = []
     while len(seconds) < 2 or (sum(seconds[1:]) < _PATIENCE and len(seconds) < 30):

@@ -30,6 +30,7 @@ from graphgate.nn.pattern import AttentionPattern
 from graphgate.nn.svd_start import start_from_features
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.loop import Schedule, train
+from graphgate.training.memory import room_within
 from graphgate.training.objective import training_objective
 
 
@@ -61,6 +62,10 @@ class GATE(GraphEmbedder):
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of the initial weights, an int, a NumPy RandomState or None.
     device, dtype : where and in which precision to compute: "cpu", "cuda"; "float32", "float64".
+    memory_limit : how much memory the process may take in all: a number of bytes, or text such as
+        "500MB" or "4GiB"; None is what is free. A run that would take more is trained in blocks
+        of columns, with the same result up to rounding, if its activation is the identity and its
+        weights and attention are shared with the decoder. Part of it is then in a temporary file.
     checkpoint : file that stores the state of training, from which the same fit resumes.
     checkpoint_every : epochs between two checkpoints.
     progress : show a progress bar (on terminals only).
@@ -108,6 +113,7 @@ class GATE(GraphEmbedder):
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
         dtype: str = "float32",
+        memory_limit: float | str | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 50,
         progress: bool = True,
@@ -130,6 +136,7 @@ class GATE(GraphEmbedder):
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
+        self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.progress = progress
@@ -142,6 +149,7 @@ class GATE(GraphEmbedder):
         graph = self._graph_to_fit(X, adjacency)
         architecture, loss, schedule = self.checked_settings(graph.n_features)
         device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
+        limit = room_within(arguments.memory_limit(self.memory_limit))
         seed = arguments.seed(self.random_state)
         checkpoint = self._checkpoint(graph, architecture, loss, schedule, seed)
         form, rng = arguments.find_preset(self.preset), np.random.default_rng(seed)
@@ -150,9 +158,10 @@ class GATE(GraphEmbedder):
             start_from_features(model, graph, rng)
         model.to(device)
         self.weight_unit_ = _mean_weight(graph) if form.scale_free else 1.0
+        weighted = graph.with_weights_in(self.weight_unit_)
         history = train(
             dict(model.named_parameters()),
-            training_objective(model, graph.with_weights_in(self.weight_unit_), loss),
+            training_objective(model, weighted, loss, limit=limit),
             schedule,
             checkpoint=checkpoint,
             show_progress=self.progress,

@@ -15,6 +15,8 @@ from graphgate.errors import InputError, check_choice
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LARGEST_SEED = 2**32 - 1  # of NumPy's RandomState, which scikit-learn uses
+_UNITS = {f"{prefix}B": 1000**power for power, prefix in enumerate(["", "k", "M", "G", "T"])}
+_UNITS |= {f"{prefix}iB": 1024**power for power, prefix in enumerate(["K", "M", "G", "T"], 1)}
 _INFINITY = "infinity"  # for which JSON has no number
 
 
@@ -135,6 +137,28 @@ def dtype(name: Any) -> torch.dtype:
     return DTYPES[key]
 
 
+def memory_limit(value: Any) -> int | None:
+    """Bytes, from a number or from text with a unit; None stands for what is free."""
+    if value is None:
+        return None
+    amount, unit = value, 1
+    if isinstance(value, str):
+        units = {name.lower(): size for name, size in _UNITS.items()}
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
+        if found is None or (found[2].lower() or "b") not in units:
+            raise InputError(
+                "memory_limit must be a number of bytes or a number with one of the units "
+                f"{', '.join(_UNITS)}, such as '500MB' or '4GiB', got {value!r}"
+            )
+        amount, unit = float(found[1]), units[found[2].lower() or "b"]
+    size = number("memory_limit", amount) * unit
+    if not 1 <= size < math.inf:
+        raise InputError(
+            f"memory_limit must be finite and at least 1 byte, got {value!r}; None is what is free"
+        )
+    return int(size)
+
+
 def device(name: Any) -> torch.device:
     """A device that exists and has the sparse products that GATE needs."""
     try:
@@ -164,20 +188,3 @@ def from_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that `to_json` wrote."""
     found = {name: math.inf if value == _INFINITY else value for name, value in params.items()}
     return found | ({"dims": tuple(params["dims"])} if "dims" in params else {})
-
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", start=1)}
-
-
-def memory_limit(value: Any) -> int:
-    """A number of bytes, or text such as "2GiB" or "500 MB"."""
-    if isinstance(value, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", value.lower())
-        if found and found[2] in _UNITS:
-            value = float(found[1]) * _UNITS[found[2]]
-    if not isinstance(value, (int, float)) or not 1 <= value < 2**63:
-        raise InputError(
-            f"memory_limit must be a number of bytes or text such as '2GiB', got {value!r}"
-        )
-    return int(value)

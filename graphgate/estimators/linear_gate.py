@@ -35,7 +35,7 @@ from graphgate.linear.scratch import Scratch
 from graphgate.linear.workspace import Workspace
 from graphgate.preprocessing.structural import structural_attributes
 from graphgate.training.distributed import Processes, current_processes
-from graphgate.training.memory import available_bytes, resident_bytes
+from graphgate.training.memory import available_bytes, room_within
 from graphgate.training.plan import GraphCounts
 
 
@@ -258,11 +258,13 @@ class LinearGATE(GraphEmbedder):
         structure = arguments.boolean("structure", self.structure)
         return LinearSize(counts, components, structure, arguments.dtype(self.dtype).itemsize)
 
+    def room(self) -> int | None:
+        """What `memory_limit` leaves now; None where there is none."""
+        return room_within(arguments.memory_limit(self.memory_limit))
+
     def _plan(self, graph: Graph) -> LinearPlan:
-        size, available = self.size(GraphCounts.of(graph)), available_bytes()
-        if self.memory_limit is not None:
-            available = arguments.memory_limit(self.memory_limit) - resident_bytes()
-        return size.plan(available, limited=self.memory_limit is not None)
+        size, room = self.size(GraphCounts.of(graph)), self.room()
+        return size.plan(available_bytes() if room is None else room, limited=room is not None)
 
     def _files(self, processes: Processes, run: str) -> Scratch | None:
         """Those to resume from, if they are wanted."""

@@ -1,6 +1,5 @@
 """Where large matrices are computed: by blocks of columns and chunks of rows, on all processes."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
@@ -10,7 +9,7 @@ from torch import Tensor
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.scratch import Scratch
 from graphgate.training.distributed import Processes
-from graphgate.training.tall_matrix import TallMatrix, row_chunks
+from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
 
 Columns = Callable[[Tensor], Tensor]
 
@@ -54,7 +53,7 @@ class Workspace:
         if self._scratch is not None:
             file = self._scratch.file(name)
         elif self.plan.spilled:
-            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- closed with the matrix
+            file = temporary_file()
         return TallMatrix(self.mine.stop - self.mine.start, blocks, dtype, file)
 
     def blocks(self, columns: int) -> list[slice]:

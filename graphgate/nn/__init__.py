@@ -2,5 +2,6 @@
 
 The modules in import order:
 
-    pattern, attention, features, losses, autoencoder, svd_start, collapsed, collapsed_step
+    products, pattern, attention, features, losses, autoencoder, svd_start, collapsed,
+    parameter_gradients, collapsed_step
 """

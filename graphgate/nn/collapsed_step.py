@@ -16,13 +16,13 @@ with U(L+1) = H(L) = H, U(k) = C(k) U(k+1), Q = U(1), H(0) = G. See docs/paper.m
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from graphgate.nn.autoencoder import Architecture, GATEModel
-from graphgate.nn.collapsed import attention_layers
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.losses import Loss, rounded_to_zero
+from graphgate.nn.losses import Loss
+from graphgate.nn.parameter_gradients import FoldedWeights, Scores
 from graphgate.nn.pattern import AttentionPattern, dot_on
+from graphgate.nn.products import row_dot, symmetric_product, total_dot
 
 
 def applies_to(architecture: Architecture) -> bool:
@@ -78,9 +78,8 @@ class CollapsedStep:
         model, x, pattern, loss = self.model, self.x, self.pattern, self.loss
         for parameter, gradient in self.gradients:
             parameter.grad = gradient
-        weights = [weight.detach() for weight in model.encoder_weight]
-        tails = self._embedding_matrix(weights)
-        scores = _Scores(model, x, pattern)
+        weights = FoldedWeights(model, self.b)
+        scores = Scores(model, x, pattern)
 
         x.multiply(self.b, self.g)
         before = self.g
@@ -100,17 +99,9 @@ class CollapsedStep:
         x.multiply_transposed(d_g, self.d_b)
         if loss.feature_weight:
             torch.addmm(self.d_b, self.b, self.k, alpha=scale, out=self.d_b)
-        self._weights_backward(weights, tails)
+        weights.backward(self.d_b)
         scores.backward(d_alpha)
         return loss.parts(feature, structure)
-
-    def _embedding_matrix(self, weights: list[Tensor]) -> list[Tensor]:
-        """Write B into its buffer; return the tails W(k)…W(L) for k = 2 … L."""
-        tails: list[Tensor] = []
-        for weight in reversed(weights[1:]):
-            tails.insert(0, weight @ tails[0] if tails else weight)
-        torch.mm(weights[0], tails[0], out=self.b) if tails else self.b.copy_(weights[0])
-        return tails
 
     def _features(
         self, attention: list[Tensor], d_alpha: list[Tensor | None]
@@ -131,11 +122,11 @@ class CollapsedStep:
             symmetric_product(q, self.k)
             # Σ_i Q_i M Q_iᵀ is the elementwise product of M and K, summed.
             square = norms.sum() + total_dot(self.gram, self.k) - 2 * total_dot(self.g, q)
-            loss, slope = self._norm(square, resolution.sum())
+            loss, slope = self.loss.feature_and_slope(square, resolution.sum())
             scale = 2 * slope.item()
         else:
             squares = norms + row_dot(t, q).double() - row_dot(self.g, q).double()
-            loss, slope = self._norm(squares, resolution)
+            loss, slope = self.loss.feature_and_slope(squares, resolution)
             scale, root = 2.0, slope.sqrt().to(x.dtype)[:, None]
             symmetric_product(q.mul_(root), self.k)  # K = Qᵀ (w ∘ Q)
             q.mul_(root)
@@ -149,24 +140,16 @@ class CollapsedStep:
             d_u = pattern.multiply(alpha, d_u, self.d_h if last else above, transposed=True)
         return loss, scale
 
-    def _norm(self, squares: Tensor, resolution: Tensor) -> tuple[float, Tensor]:
-        """The feature loss, and w: feature_weight times its derivative with respect to a square."""
-        zero = rounded_to_zero(squares, resolution)
-        norms = torch.where(zero, 1.0, squares).sqrt()
-        slope = torch.where(zero, 0.0, 0.5 * self.loss.feature_weight / norms)
-        return torch.where(zero, 0.0, norms).sum().item(), slope
-
     def _structure(self, keep: float) -> float:
         """The structure loss; d_H becomes its gradient plus `keep` times its previous content."""
         pattern, h = self.pattern, self.h[-1]
-        dots = dot_on(pattern, h, h)
-        z = torch.sigmoid(-dots).mul_(-self.loss.structure_weight)
+        loss, z = self.loss.structure_and_slope(dot_on(pattern, h, h))
         if pattern.symmetric:  # Z is symmetric, so (Z + Zᵀ) H = 2 Z H
             pattern.multiply(z.mul_(2.0), h, self.d_h, keep=keep)
         else:
             pattern.multiply(z, h, self.d_h, keep=keep)
             pattern.multiply(z, h, self.d_h, transposed=True, keep=1.0)
-        return functional.softplus(-dots).sum(dtype=torch.float64).item()
+        return loss
 
     def _encoder_backward(
         self, attention: list[Tensor], d_alpha: list[Tensor | None], scale: float
@@ -181,89 +164,3 @@ class CollapsedStep:
             target, keep = (self.u[0], -scale) if into_q else (self.h[k], 0.0)
             d_h = self.pattern.multiply(attention[k], d_h, target, transposed=True, keep=keep)
         return d_h
-
-    def _weights_backward(self, weights: list[Tensor], tails: list[Tensor]) -> None:
-        """Set the gradients of W(1) … W(L) from d_B."""
-        grads = [_grad(weight) for weight in self.model.encoder_weight]
-        d_tail = self.d_b
-        for k, tail in enumerate(tails):
-            torch.mm(d_tail, tail.T, out=grads[k])
-            d_tail = weights[k].T @ d_tail
-        grads[-1].copy_(d_tail)
-
-
-class _Scores:
-    """Attention of every layer from narrow columns, and its gradients for v_s, v_r and W.
-
-    Autograd goes through what has a few columns: from X W(1)…W(k) v of every layer k, (N, 2L), to
-    the attention. The products with X and W are written out.
-    """
-
-    def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern) -> None:
-        self.model, self.x = model, x
-        self.weights = [weight.detach() for weight in model.encoder_weight]
-        # tails[k] is [v_s v_r] of layer k beside W(k+1)…W(j) [v_s v_r] of every later layer j.
-        self.tails: list[Tensor] = []
-        self.columns: Tensor | None = None
-        if model.architecture.attention == "softmax":
-            pairs = zip(model.encoder_center, model.encoder_neighbor, strict=True)
-            vectors = [torch.stack([s.detach(), r.detach()], dim=1) for s, r in pairs]
-            chain = vectors[-1][:, :0]
-            for weight, vector in zip(reversed(self.weights), reversed(vectors), strict=True):
-                self.tails.insert(0, torch.cat([vector, chain], dim=1))
-                chain = thin_product(weight, self.tails[0])
-            self.columns = x.multiply(chain, chain.new_empty(x.shape[0], chain.shape[1]))
-            self.columns.requires_grad_()
-        with torch.enable_grad():
-            self.layers = attention_layers(model.architecture, pattern, self.columns, x.dtype)
-        self.attention = [alpha.detach() for alpha in self.layers]
-
-    def backward(self, d_alpha: list[Tensor | None]) -> None:
-        """Add what flows through the attention to the gradients that d_B has set."""
-        if self.columns is None:
-            return
-        (d_columns,) = torch.autograd.grad(self.layers, [self.columns], d_alpha)
-        d_chain = d_columns.new_empty(self.x.shape[1], d_columns.shape[1])
-        self.x.multiply_transposed(d_columns, d_chain)
-        for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):
-            _grad(self.model.encoder_weight[k]).addmm_(d_chain, tail.T)
-            # Of [v_s v_r] of this layer, and of the chains of later layers.
-            d_tail = thin_product(weight.T, d_chain)
-            _grad(self.model.encoder_center[k]).copy_(d_tail[:, 0])
-            _grad(self.model.encoder_neighbor[k]).copy_(d_tail[:, 1])
-            d_chain = d_tail[:, 2:].contiguous()
-
-
-def _grad(parameter: Tensor) -> Tensor:
-    assert parameter.grad is not None
-    return parameter.grad
-
-
-def thin_product(a: Tensor, b: Tensor) -> Tensor:
-    """a b for a `b` with a few columns: two to four times faster with the columns as rows."""
-    return torch.mm(b.T, a.T).T.contiguous()
-
-
-def row_dot(a: Tensor, b: Tensor) -> Tensor:
-    """a_i · b_i for every row, (N,), without an intermediate N×D matrix."""
-    return torch.bmm(a.unsqueeze(1), b.unsqueeze(2))[:, 0, 0]
-
-
-def total_dot(a: Tensor, b: Tensor, rows: int = 1024) -> float:
-    """Σ_i a_i · b_i: in single precision within blocks, in double precision across them."""
-    blocks = zip(a.split(rows), b.split(rows), strict=True)
-    return sum(torch.dot(one.view(-1), other.view(-1)).item() for one, other in blocks)
-
-
-def symmetric_product(a: Tensor, out: Tensor, parts: int = 4) -> Tensor:
-    """out = aᵀ a; blocks below the diagonal are copied from those above it."""
-    d = a.shape[1]
-    if d % parts or d < 64 * parts:
-        return torch.mm(a.T, a, out=out)
-    size = d // parts
-    for start in range(0, d, size):
-        rows = slice(start, start + size)
-        torch.mm(a[:, rows].T, a[:, start:], out=out[rows, start:])
-    for start in range(size, d, size):
-        out[start : start + size, :start] = out[:start, start : start + size].T
-    return out

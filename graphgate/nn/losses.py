@@ -61,10 +61,23 @@ class Loss:
         zero = rounded_to_zero(squares, resolution)
         return torch.where(zero, 0.0, torch.where(zero, 1.0, squares).sqrt()).sum()
 
+    def feature_and_slope(self, squares: Tensor, resolution: Tensor) -> tuple[float, Tensor]:
+        """Eq. 7 as in `feature_from_squares`, over all `squares`; and feature_weight times its
+        derivative with respect to each."""
+        zero = rounded_to_zero(squares, resolution)
+        norms = torch.where(zero, 1.0, squares).sqrt()
+        slope = torch.where(zero, 0.0, 0.5 * self.feature_weight / norms)
+        return torch.where(zero, 0.0, norms).sum().item(), slope
+
     def structure(self, h: Tensor, pattern: AttentionPattern) -> Tensor:
         """Eq. 8: −Σ_i Σ_{j ∈ N_i} log σ(h_i·h_j), over both directions and the self-loops."""
         # PAPER: the combined loss, eq. 9, omits the sum over i in its second term.
         return functional.softplus(-edge_dot(pattern, h)).sum()
+
+    def structure_and_slope(self, dots: Tensor) -> tuple[float, Tensor]:
+        """Eq. 8 from h_i·h_j, (E,); and structure_weight times its derivative for each."""
+        slope = torch.sigmoid(-dots).mul_(-self.structure_weight)
+        return functional.softplus(-dots).sum(dtype=torch.float64).item(), slope
 
 
 def rounded_to_zero(squares: Tensor, resolution: Tensor) -> Tensor:

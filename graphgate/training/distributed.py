@@ -29,12 +29,13 @@ class Processes:
     ----------
     rank : the number of this process.
     size : how many there are.
+    local_size : how many of them share this machine.
     seconds : how long this one has communicated, waiting for others included.
     bytes_sent : how much this one has sent, computed from the sizes of what was exchanged.
     """
 
-    def __init__(self, rank: int = 0, size: int = 1) -> None:
-        self.rank, self.size = rank, size
+    def __init__(self, rank: int = 0, size: int = 1, local_size: int = 1) -> None:
+        self.rank, self.size, self.local_size = rank, size, local_size
         self.seconds, self.bytes_sent = 0.0, 0
 
     @property
@@ -127,4 +128,5 @@ def current_processes() -> Processes:
         if any(name not in os.environ for name in _ENVIRONMENT) or os.environ["WORLD_SIZE"] == "1":
             return Processes()
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
-    return Processes(dist.get_rank(), dist.get_world_size())
+    local_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return Processes(dist.get_rank(), dist.get_world_size(), local_size)

@@ -9,15 +9,20 @@ While training, indices have 32 bits.
 import os
 import resource
 import sys
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 
 from graphgate.nn.collapsed_step import buffer_shapes
 from graphgate.nn.features import row_blocks
 from graphgate.nn.svd_start import BLOCK, candidates
-from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.blocked_step import chunk_rows, matrices_per_block
+from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
 
 _INDEX = 4
+_WIDEST = 64  # columns in a block; products with more are no faster
+_NARROWEST = 16  # columns in a block; the fixed costs of a product weigh more in fewer
+_NARROWEST_IN_MEMORY = 32  # in fewer, rather spill
 _WORKSPACE = 24 * 2**20  # what libraries of linear algebra allocate when they are first used
 
 
@@ -46,6 +51,32 @@ def training_bytes(plan: TrainingPlan) -> int:
         kept + 56 * counts.attended + 40 * counts.nodes,  # the pattern, its transpose, sorting
         kept + _features(plan) + pattern + width * _step_numbers(plan),
     )
+
+
+def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> TrainingPlan:
+    """The plan, in blocks of columns if it does not fit into `room` bytes otherwise.
+
+    Several processes split the columns in any case, and each takes its own at once if possible. Of
+    blocks that fit, or take the least if none do, the widest are chosen, preferably without a file.
+    `room` None is unlimited.
+    """
+    plan = replace(plan, blocks=None)
+    if plan.form != "step":
+        return plan
+    own = -(-plan.architecture.dims[-1] // processes)
+    widths = [min(own, _WIDEST)]
+    while widths[-1] > _NARROWEST:
+        widths.append(-(-widths[-1] // 2))
+    kept = [width for width in widths if width >= _NARROWEST_IN_MEMORY]
+    at_once = None if processes == 1 else ColumnBlocks(own, False, processes)
+    choices: list[ColumnBlocks | None] = [at_once]
+    choices += [ColumnBlocks(width, False, processes) for width in kept]
+    choices += [ColumnBlocks(width, True, processes) for width in widths]
+    # The start is over before the first step, and no block makes it smaller.
+    needed = [training_bytes(replace(plan, blocks=each, svd_start=False)) for each in choices]
+    limit = needed[0] if room is None else max(room, min(needed))
+    fitting = next(at for at, amount in enumerate(needed) if amount <= limit)
+    return replace(plan, blocks=choices[fitting])
 
 
 def _svd_start(plan: TrainingPlan) -> int:
@@ -77,6 +108,8 @@ def _step_numbers(plan: TrainingPlan) -> int:
     if plan.form == "step":
         shapes = buffer_shapes(plan.architecture, n, feature_loss=plan.feature_loss)
         matrices = sum(prod(shape) for shape in shapes.values())
+    elif plan.blocks is not None:
+        matrices = _blocked_numbers(plan, plan.blocks)
     elif plan.form == "collapsed":
         matrices = (2 * layers + 8) * n * d + 4 * f * d + 2 * d * d
     else:
@@ -86,6 +119,29 @@ def _step_numbers(plan: TrainingPlan) -> int:
         matrices = n * (each * sum(sizes[1:]) + decoder * plan.feature_loss)
     attention = (3 * layers + 3) * counts.attended + 2 * layers * (layers + 1) * n
     return matrices + 3 * plan.n_parameters + attention
+
+
+def _blocked_numbers(plan: TrainingPlan, blocks: ColumnBlocks) -> int:
+    """Matrices of a block, Q, those of F×D and D×D, and rows with all columns."""
+    n, f, d = plan.counts.nodes, plan.counts.features, plan.architecture.dims[-1]
+    own = -(-d // blocks.processes)
+    width, layers = min(blocks.width, own), len(plan.architecture.dims)
+    count = matrices_per_block(layers, feature_loss=plan.feature_loss)
+    numbers = count * n * width + 2 * f * (d + width) + 3 * d * d
+    if plan.feature_loss:
+        # Q as sent, as received, by rows, times M, and sent back.
+        numbers += n * (width if blocks.spilled else own) + 5 * min(n, chunk_rows(d)) * d
+    return numbers + plan.counts.attended  # of h_i·h_j, until the end of the step
+
+
+def format_bytes(amount: float) -> str:
+    """A number of bytes with a binary unit."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    digits = 0 if unit in ("bytes", "KiB") or amount >= 100 else 1
+    return f"{amount:.{digits}f} {unit}"
 
 
 # --- what is available ---------------------------------------------------------------------------
@@ -106,6 +162,11 @@ def available_bytes(
 def resident_bytes() -> int:
     """What the process takes now; 0 where the system does not report it."""
     return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
+
+
+def room_within(limit: int | None) -> int | None:
+    """What a limit on the memory of the process leaves now; None without one."""
+    return None if limit is None else max(0, limit - resident_bytes())
 
 
 def _system(proc: Path) -> int | None:
@@ -156,13 +217,3 @@ def _field(path: Path, name: str) -> int | None:
 def _number(path: Path) -> int | None:
     lines = _lines(path)
     return int(lines[0]) if lines and lines[0].isdigit() else None  # "max" is no limit
-
-
-def format_bytes(amount: float) -> str:
-    """A number of bytes with a binary unit."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            break
-        amount /= 1024
-    digits = 0 if unit in ("bytes", "KiB") or amount >= 100 else 1
-    return f"{amount:.{digits}f} {unit}"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from graphgate.errors import MemoryLimitError
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
 from graphgate.nn.autoencoder import GATEModel
@@ -12,22 +13,56 @@ from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
+from graphgate.training.blocked_step import BlockedStep
+from graphgate.training.distributed import current_processes
+from graphgate.training.memory import (
+    available_bytes,
+    fitting_plan,
+    format_bytes,
+    training_bytes,
+)
 from graphgate.training.plan import Form, GraphCounts, TrainingPlan
 
 Objective = Callable[[], Mapping[str, float]]
 
 
-def training_objective(model: GATEModel, graph: Graph, loss: Loss) -> Objective:
-    """A function that leaves the gradients in `parameter.grad` and returns the loss parts."""
+def training_objective(
+    model: GATEModel, graph: Graph, loss: Loss, *, limit: int | None = None
+) -> Objective:
+    """A function that leaves the gradients in `parameter.grad` and returns the loss parts.
+
+    limit : bytes that training may take in addition to what the process has; None is what is free.
+    """
     weight = model.encoder_weight[0]
     plan = TrainingPlan(
         GraphCounts.of(graph), model.architecture, weight.dtype, bool(loss.feature_weight)
     )
+    processes, room = current_processes(), limit
+    if room is None and weight.device.type == "cpu":
+        free = available_bytes()
+        room = None if free is None else free // processes.local_size
+    plan = fitting_plan(plan, room, processes.size)
+    if limit is not None and (needed := training_bytes(plan)) > limit:
+        raise MemoryLimitError(
+            f"training needs about {format_bytes(needed)} of memory beside the graph, but "
+            f"memory_limit leaves {format_bytes(limit)}; raise it, or use smaller dims",
+            needed=needed,
+            available=limit,
+        )
+    if plan.blocks and processes.size > 1:
+        what = (graph.fingerprint(), model.architecture, weight.dtype, loss)
+        processes.agree_on("graphs or settings", repr(what))
     if plan.reorders_nodes:
         graph = graph.by_locality()
     where = {"device": weight.device, "dtype": weight.dtype}
     x = FeatureMatrix(graph.x, **where, dense=plan.dense_features)
-    return make_objective(plan.form, model, x, AttentionPattern(graph, **where), loss)
+    pattern = AttentionPattern(graph, **where)
+    if plan.blocks is None:
+        return make_objective(plan.form, model, x, pattern, loss)
+    width, spilled = plan.blocks.width, plan.blocks.spilled
+    return BlockedStep(
+        *(model, x, pattern, loss), width=width, spilled=spilled, processes=processes
+    )
 
 
 def make_objective(

@@ -19,7 +19,7 @@ from graphgate.nn.collapsed_step import applies_to
 
 _REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
 
-Form = Literal["step", "collapsed", "plain"]
+Form = Literal["step", "blocked", "collapsed", "plain"]
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,27 @@ class GraphCounts:
 
 
 @dataclass(frozen=True)
+class ColumnBlocks:
+    """How `BlockedStep` takes the D columns.
+
+    width : columns in a block.
+    spilled : whether what is put aside is in a file, or in memory.
+    processes : how many split the columns.
+    """
+
+    width: int
+    spilled: bool = False
+    processes: int = 1
+
+
+@dataclass(frozen=True)
 class TrainingPlan:
     """How `training_objective` computes a loss and its gradients.
 
     feature_loss : whether the loss has a feature term.
     svd_start : whether weights start from singular vectors, and the best ones are kept.
+    blocks : in which blocks of columns the step is taken; None takes all at once. See
+        `memory.fitting_plan`.
     """
 
     counts: GraphCounts
@@ -107,6 +123,7 @@ class TrainingPlan:
     dtype: torch.dtype = torch.float32
     feature_loss: bool = True
     svd_start: bool = False
+    blocks: ColumnBlocks | None = None
 
     @property
     def reorders_nodes(self) -> bool:
@@ -124,7 +141,9 @@ class TrainingPlan:
         """The cheaper of the exact forms of the loss; a fixed rule, so that runs are repeatable."""
         if self.architecture.activation != "identity" or self._collapsed() >= self._plain():
             return "plain"
-        return "step" if applies_to(self.architecture) else "collapsed"
+        if not applies_to(self.architecture):
+            return "collapsed"
+        return "step" if self.blocks is None else "blocked"
 
     @property
     def n_parameters(self) -> int:

@@ -6,6 +6,7 @@ either.
 """
 
 import os
+import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -97,6 +98,11 @@ class TallMatrix:
             done = 0
             while done < len(part):
                 done += os.pwrite(self._file.fileno(), part[done:], at + done)
+
+
+def temporary_file() -> IO[bytes]:
+    """A file without a name: nothing is left of it when the process ends, however it ends."""
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _pieces(tensor: Tensor, offset: int) -> Iterator[tuple[memoryview, int]]:
