@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,8 +29,10 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.nn.svd_start import start_from_features
 from graphgate.training.checkpoint import Checkpoint
+from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.loop import Schedule, train
-from graphgate.training.objective import training_objective
+from graphgate.training.part_objective import planned_objective, start_graph
+from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
 
 
 class GATE(GraphEmbedder):
@@ -53,11 +55,18 @@ class GATE(GraphEmbedder):
     feature_loss : "rows" (paper) or "frobenius" (authors, and our own form).
     feature_weight : weight of the feature loss; 0 switches it off.
     structure_weight : λ, the weight of the structure loss; 0 switches it off.
-    epochs : number of passes over the graph, at most; 200 in the presets, 30 in our form.
+    epochs : number of passes over the graph, at most; 200 in the presets, 30 in our form. By
+        parts, an epoch is as many steps as visit N nodes, but at most 5, and its loss the mean of
+        their estimates of the loss of the whole graph.
     learning_rate : step size of Adam; 1e-4 in the presets, fitted to the sizes in our form.
     clip_norm : maximum gradient norm; infinity never clips.
     patience, tolerance : stop after `patience` epochs in which the loss has not fallen by the
         fraction `tolerance`; a patience of infinity, as in the presets, runs all epochs.
+    batch_size : nodes in a part of the graph, one or more of which make a step of training; "full"
+        for the whole graph; "auto" for the whole graph in the presets and up to 50,000 nodes, and
+        parts of 4,096 nodes beyond. Only training is by parts: `embedding_` is that of the graph.
+    parts_per_step : parts whose gradients are averaged in a step. Under `torchrun`, processes
+        share them; the number of processes does not change the result.
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of the initial weights, an int, a NumPy RandomState or None.
     device, dtype : where and in which precision to compute: "cpu", "cuda"; "float32", "float64".
@@ -104,6 +113,8 @@ class GATE(GraphEmbedder):
         clip_norm: float | None = None,
         patience: float | None = None,
         tolerance: float | None = None,
+        batch_size: int | str = "auto",
+        parts_per_step: int = 1,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
@@ -126,6 +137,8 @@ class GATE(GraphEmbedder):
         self.clip_norm = clip_norm
         self.patience = patience
         self.tolerance = tolerance
+        self.batch_size = batch_size
+        self.parts_per_step = parts_per_step
         self.scale = scale
         self.random_state = random_state
         self.device = device
@@ -141,21 +154,25 @@ class GATE(GraphEmbedder):
         """
         graph = self._graph_to_fit(X, adjacency)
         architecture, loss, schedule = self.checked_settings(graph.n_features)
+        plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
+        schedule = replace(schedule, steps=plan.steps_per_epoch)
         device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
-        seed = arguments.seed(self.random_state)
-        checkpoint = self._checkpoint(graph, architecture, loss, schedule, seed)
+        seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
+        checkpoint = self._checkpoint(graph, plan, loss, schedule, seed, processes)
         form, rng = arguments.find_preset(self.preset), np.random.default_rng(seed)
         model = GATEModel(architecture, rng, dtype=dtype)
         if form.svd_start:
-            start_from_features(model, graph, rng)
+            start_from_features(model, start_graph(plan, graph, seed), rng)
         model.to(device)
         self.weight_unit_ = _mean_weight(graph) if form.scale_free else 1.0
+        weighted = graph.with_weights_in(self.weight_unit_)
         history = train(
             dict(model.named_parameters()),
-            training_objective(model, graph.with_weights_in(self.weight_unit_), loss),
+            planned_objective(plan, model, weighted, loss, seed, processes),
             schedule,
             checkpoint=checkpoint,
             show_progress=self.progress,
+            processes=processes,
         )
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}
@@ -219,6 +236,20 @@ class GATE(GraphEmbedder):
         )
         return architecture, loss, schedule
 
+    def training_plan(self, counts: GraphCounts) -> TrainingPlan:
+        """How `fit` trains on a graph of this size."""
+        architecture, loss, _ = self.checked_settings(counts.features)
+        size = arguments.batch_size(self.batch_size)
+        return TrainingPlan(
+            counts,
+            architecture,
+            arguments.dtype(self.dtype),
+            bool(loss.feature_weight),
+            arguments.find_preset(self.preset).svd_start,
+            part_size(counts, size, published=self.preset is not None),
+            arguments.integer("parts_per_step", self.parts_per_step),
+        )
+
     def _chosen(self, name: str) -> Any:
         """A parameter, or what the preset has for it where it is None."""
         given, form = getattr(self, name), arguments.find_preset(self.preset)
@@ -232,7 +263,7 @@ class GATE(GraphEmbedder):
         graph = graph.with_weights_in(self.weight_unit_)
         pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype)
         encoded = self._encoder.encode(x, pattern, by_blocks=True)
-        if not torch.isfinite(encoded.h).all():
+        if not all(bool(rows.isfinite().all()) for rows in encoded.h.split(1 << 14)):
             raise DivergenceError(
                 "the embedding has values that are not finite: weights or features are too large; "
                 "train with a lower learning_rate, or scale the features"
@@ -240,19 +271,29 @@ class GATE(GraphEmbedder):
         return EmbeddedGraph(self.model_, encoded, pattern)
 
     def _checkpoint(
-        self, graph: Graph, architecture: Architecture, loss: Loss, schedule: Schedule, seed: int
+        self,
+        graph: Graph,
+        plan: TrainingPlan,
+        loss: Loss,
+        schedule: Schedule,
+        seed: int,
+        processes: Processes,
     ) -> Checkpoint | None:
-        if self.checkpoint is None:
+        if self.checkpoint is None and processes.size == 1:
             return None
         every = arguments.integer("checkpoint_every", self.checkpoint_every)
-        if self.random_state is None:
+        if self.random_state is None and self.checkpoint is not None:
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
         # Everything that decides the course of a run; the number of epochs only decides its end.
         course = asdict(schedule)
         del course["epochs"]
-        what = [self.preset, asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
-        run = hashlib.sha256(json.dumps([*what, graph.fingerprint()]).encode()).hexdigest()
-        return Checkpoint(Path(self.checkpoint), every, run)
+        parts = [plan.part_size, plan.parts_per_step]
+        what = [self.preset, asdict(plan.architecture), asdict(loss), course, seed, parts]
+        text = json.dumps([*what, str(self.dtype), graph.fingerprint()])
+        processes.agree_on("graphs or parameters", text)
+        if self.checkpoint is None:
+            return None
+        return Checkpoint(Path(self.checkpoint), every, hashlib.sha256(text.encode()).hexdigest())
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""

@@ -108,6 +108,14 @@ def _scalar(name: str, value: Any, kind: Any, **bounds: Any) -> Any:
         raise InputError(str(error).rstrip(".")) from None
 
 
+def batch_size(value: Any) -> int | str:
+    """Nodes in a part, "full" or "auto"."""
+    if isinstance(value, str):
+        check_choice("batch_size", value, ("auto", "full"))
+        return value
+    return integer("batch_size", value)
+
+
 def layer_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, numbers.Integral):
         value = (value,)

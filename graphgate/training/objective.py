@@ -14,11 +14,14 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.plan import Form, GraphCounts, TrainingPlan
 
-Objective = Callable[[], Mapping[str, float]]
+Objective = Callable[[int], Mapping[str, float]]
 
 
 def training_objective(model: GATEModel, graph: Graph, loss: Loss) -> Objective:
-    """A function that leaves the gradients in `parameter.grad` and returns the loss parts."""
+    """A function that leaves the gradients in `parameter.grad` and returns the loss parts.
+
+    Its argument, the number of the step, makes no difference here.
+    """
     weight = model.encoder_weight[0]
     plan = TrainingPlan(
         GraphCounts.of(graph), model.architecture, weight.dtype, bool(loss.feature_weight)
@@ -36,7 +39,7 @@ def make_objective(
     if form == "step":
         return CollapsedStep(model, x, pattern, loss)
 
-    def evaluate() -> dict[str, float]:
+    def evaluate(step: int = 0) -> dict[str, float]:
         model.zero_grad(set_to_none=True)
         parts = loss_parts(form, model, x, pattern, loss)
         parts["loss"].backward()
