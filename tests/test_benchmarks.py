@@ -14,9 +14,11 @@ import torch
 from graphs import random_graph
 
 from graphgate.errors import InputWarning
+from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.losses import Loss
+from graphgate.training.objective import training_objective
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
 
@@ -25,6 +27,7 @@ import growth
 import inputs
 import isolated
 import machine
+import parts
 import peers
 import reading
 import report
@@ -249,3 +252,12 @@ def test_pictures_are_drawn(results, tmp_path):
     files = plots.draw(report.read(results), tmp_path / "images")
     assert [file.name for file in files] == ["benchmark-epoch.png", "benchmark-growth.png"]
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_losses_of_the_whole_graph_by_blocks_are_the_exact_ones():
+    graph = random_graph(0, n=60, f=40)
+    gate = GATE(DIMS, epochs=5, random_state=0, progress=False, batch_size=20).fit(graph)
+    expected = training_objective(gate.model_, graph, Loss())(0)
+    found = parts.losses(gate, graph)
+    assert found["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+    assert found["feature_square_per_node"] == pytest.approx(expected["feature"] ** 2 / 60, 1e-4)

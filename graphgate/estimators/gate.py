@@ -1,8 +1,6 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
-import hashlib
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,12 +25,10 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.nn.svd_start import start_from_features
-from graphgate.training.checkpoint import Checkpoint
-from graphgate.training.distributed import Processes, current_processes
-from graphgate.training.loop import Schedule, train
-from graphgate.training.part_objective import planned_objective, start_graph
+from graphgate.training.distributed import current_processes
+from graphgate.training.loop import Schedule
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
+from graphgate.training.run import TrainingRun
 
 
 class GATE(GraphEmbedder):
@@ -153,27 +149,27 @@ class GATE(GraphEmbedder):
         Without an adjacency there are no edges.
         """
         graph = self._graph_to_fit(X, adjacency)
-        architecture, loss, schedule = self.checked_settings(graph.n_features)
+        _, loss, schedule = self.checked_settings(graph.n_features)
         plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
-        schedule = replace(schedule, steps=plan.steps_per_epoch)
-        device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
-        checkpoint = self._checkpoint(graph, plan, loss, schedule, seed, processes)
-        form, rng = arguments.find_preset(self.preset), np.random.default_rng(seed)
-        model = GATEModel(architecture, rng, dtype=dtype)
-        if form.svd_start:
-            start_from_features(model, start_graph(plan, graph, seed), rng)
-        model.to(device)
-        self.weight_unit_ = _mean_weight(graph) if form.scale_free else 1.0
-        weighted = graph.with_weights_in(self.weight_unit_)
-        history = train(
-            dict(model.named_parameters()),
-            planned_objective(plan, model, weighted, loss, seed, processes),
-            schedule,
-            checkpoint=checkpoint,
-            show_progress=self.progress,
-            processes=processes,
+        if self.checkpoint is not None and self.random_state is None:
+            raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
+        run = TrainingRun(
+            plan,
+            loss,
+            replace(schedule, steps=plan.steps_per_epoch),
+            seed,
+            arguments.find_preset(self.preset).scale_free,
         )
+        model, history = run.execute(
+            graph,
+            arguments.device(self.device),
+            processes,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            checkpoint_every=arguments.integer("checkpoint_every", self.checkpoint_every),
+            show_progress=self.progress,
+        )
+        self.weight_unit_ = run.weight_unit(graph)
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
@@ -261,7 +257,7 @@ class GATE(GraphEmbedder):
         weight = self.model_.encoder_weight[0]
         x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
         graph = graph.with_weights_in(self.weight_unit_)
-        pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype)
+        pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype, gradients=False)
         encoded = self._encoder.encode(x, pattern, by_blocks=True)
         if not all(bool(rows.isfinite().all()) for rows in encoded.h.split(1 << 14)):
             raise DivergenceError(
@@ -269,31 +265,6 @@ class GATE(GraphEmbedder):
                 "train with a lower learning_rate, or scale the features"
             )
         return EmbeddedGraph(self.model_, encoded, pattern)
-
-    def _checkpoint(
-        self,
-        graph: Graph,
-        plan: TrainingPlan,
-        loss: Loss,
-        schedule: Schedule,
-        seed: int,
-        processes: Processes,
-    ) -> Checkpoint | None:
-        if self.checkpoint is None and processes.size == 1:
-            return None
-        every = arguments.integer("checkpoint_every", self.checkpoint_every)
-        if self.random_state is None and self.checkpoint is not None:
-            raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
-        # Everything that decides the course of a run; the number of epochs only decides its end.
-        course = asdict(schedule)
-        del course["epochs"]
-        parts = [plan.part_size, plan.parts_per_step]
-        what = [self.preset, asdict(plan.architecture), asdict(loss), course, seed, parts]
-        text = json.dumps([*what, str(self.dtype), graph.fingerprint()])
-        processes.agree_on("graphs or parameters", text)
-        if self.checkpoint is None:
-            return None
-        return Checkpoint(Path(self.checkpoint), every, hashlib.sha256(text.encode()).hexdigest())
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
@@ -332,8 +303,3 @@ class GATE(GraphEmbedder):
 def _encoder(model: GATEModel) -> GATEModel | collapsed.FoldedEncoder:
     """A linear encoder needs only its weights, folded into one matrix."""
     return collapsed.fold(model) if model.architecture.activation == "identity" else model
-
-
-def _mean_weight(graph: Graph) -> float:
-    """Of the edges; 1 where they have no weights, or there are none."""
-    return float(graph.adjacency.data.mean(dtype=np.float64)) if graph.n_edges else 1.0

@@ -110,10 +110,9 @@ def _scalar(name: str, value: Any, kind: Any, **bounds: Any) -> Any:
 
 def batch_size(value: Any) -> int | str:
     """Nodes in a part, "full" or "auto"."""
-    if isinstance(value, str):
-        check_choice("batch_size", value, ("auto", "full"))
-        return value
-    return integer("batch_size", value)
+    if isinstance(value, str) and value not in ("auto", "full"):
+        raise InputError(f"batch_size must be an integer, 'auto' or 'full', got {value!r}")
+    return value if isinstance(value, str) else integer("batch_size", value)
 
 
 def layer_sizes(value: Any) -> tuple[int, ...]:

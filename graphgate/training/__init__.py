@@ -3,5 +3,5 @@
 The modules in import order:
 
     distributed, tall_matrix, plan, memory, objective, sampling, parts, part_objective, adam,
-    history, checkpoint, loop
+    history, checkpoint, loop, run
 """

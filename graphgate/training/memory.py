@@ -63,14 +63,14 @@ def _training_bytes_by_parts(plan: TrainingPlan) -> int:
     walked = 12 * counts.pairs * counts.directed  # edges in both directions
     # X in another precision, and the squares of its entries.
     x = counts.entries * (8 + width * (width != 4)) + 16 * counts.nodes
-    pattern = counts.attended * (4 * _INDEX + width * counts.weighted) + 20 * counts.nodes
+    pattern = counts.attended * (2 * _INDEX + width * counts.weighted) + 20 * counts.nodes
     layers, matrix = len(plan.architecture.dims), counts.nodes * d * width
     attention = (layers + 4) * counts.attended * width
     blocks = 4 * min(matrix, LARGEST_BLOCK)
     return max(
         _WORKSPACE + plan.n_parameters * width + start * plan.svd_start,
         training_bytes(part) + graph_bytes(part.counts) + gradients + walked,
-        _WORKSPACE + x + 56 * counts.attended + 40 * counts.nodes,
+        _WORKSPACE + x + 40 * counts.attended + 40 * counts.nodes,  # the pattern is built
         _WORKSPACE + x + pattern + attention + matrix + blocks,
     )
 

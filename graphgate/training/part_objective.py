@@ -46,7 +46,7 @@ class PartObjective:
         losses = torch.zeros(most, 2, dtype=torch.float64)
         gradients = parameters[0].new_zeros(most, sum(p.numel() for p in parameters))
         for row, number in enumerate(range(step * count, (step + 1) * count)[share]):
-            losses[row] = torch.tensor(self._evaluate(number))
+            losses[row] = torch.tensor(self._evaluate(number), dtype=torch.float64)
             found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
             torch.cat([gradient.reshape(-1) for gradient in found], out=gradients[row])
         mean = self._of_all(gradients).mean(dim=0)

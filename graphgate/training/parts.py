@@ -17,6 +17,7 @@ from graphgate.training.plan import GraphCounts
 from graphgate.training.sampling import random_walks, symmetrized
 
 _WALK = 3  # steps
+_PER_ROOT = 16  # walks; with a single one, parts of large graphs have few edges
 
 
 class Parts(Protocol):
@@ -28,10 +29,10 @@ class Parts(Protocol):
 
 
 class WalkParts:
-    """Parts of `size` nodes, those that random walks from random nodes visit.
+    """Parts of `size` nodes, those that some random walks from each of some random nodes visit.
 
-    Small components may leave a part with fewer nodes. GraphSAINT (Zeng et al. 2020) compares this
-    with other ways to draw parts.
+    Small components may leave a part with fewer nodes. GraphSAINT (Zeng et al. 2020) compares ways
+    to draw parts.
     """
 
     def __init__(self, graph: Graph, size: int, seed: int) -> None:
@@ -43,7 +44,8 @@ class WalkParts:
         if self._size >= n:
             return np.arange(n)
         rng = np.random.default_rng([self._seed, 1 + number])
-        starts = rng.integers(n, size=max(1, self._size // 2))  # walks overlap and turn back
+        roots = rng.integers(n, size=-(-self._size // 4))  # more than enough but for isolated nodes
+        starts = np.repeat(roots, _PER_ROOT)
         visited = random_walks(self._adjacency, starts, _WALK, rng).ravel()
         nodes, first = np.unique(visited, return_index=True)
         return np.sort(nodes[np.argsort(first)[: self._size]])
