@@ -1,6 +1,7 @@
 """Memory of a planned run, counted, and memory of the machine, read from the system."""
 
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +138,15 @@ def test_a_system_that_reports_nothing(tmp_path):
 def test_this_machine_has_some_memory():
     available = available_bytes()
     assert available is None or 0 < available < 2**50
+
+
+def test_by_parts_the_embedding_takes_most():
+    counts = GraphCounts.planned(1_000_000, 10_000_000, 1000, 0.02)
+    whole = TrainingPlan(counts, Architecture(1000, (512, 512)), svd_start=True)
+    parts = replace(whole, part_size=4096)
+    embedding = 1_000_000 * 512 * 4
+    assert embedding < training_bytes(parts) < 2 * embedding < training_bytes(whole) / 3
+    narrow = replace(parts, architecture=Architecture(1000, (512, 8)))
+    assert training_bytes(narrow) < training_bytes(parts) - 0.8 * embedding
+    many = replace(parts, parts_per_step=1000)
+    assert training_bytes(many) > 2000 * parts.n_parameters * 4
