@@ -38,8 +38,9 @@ from graphgate.training.plan import GraphCounts
 
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {"preset": "authors", "epochs": 200, "batch_size": "full"},
-    "parts": {"batch_size": 4096},
+    "parts": {},
 }
+_SMALL = 50_000  # nodes up to which parts have to be asked for
 _COLUMNS = 32  # of the reconstruction at a time
 
 
@@ -96,12 +97,14 @@ def fit(name: str, form: str, nodes: int, seed: int, wordnet: Path | None) -> di
     with warnings.catch_warnings(), measured() as cost:
         warnings.simplefilter("ignore", TrainingWarning)
         start = time.process_time()
-        gate = GATE(DIMS, random_state=seed, progress=False, **FORMS[form]).fit(graph)
+        size = {"batch_size": 4096} if graph.n_nodes <= _SMALL else {}
+        gate = GATE(DIMS, random_state=seed, progress=False, **size | FORMS[form]).fit(graph)
         cpu = time.process_time() - start
     steps = gate.training_plan(GraphCounts.of(graph)).steps_per_epoch * len(gate.history_)
     found: dict[str, Any] = {
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
+        "batch_size": gate.batch_size,
         "seconds": round(cost.seconds, 1),
         "cpu_seconds": round(cpu, 1),
         "peak_memory_mb": round(cost.peak_memory_mb, 1),

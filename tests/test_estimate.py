@@ -140,7 +140,7 @@ def test_the_time_of_a_part_does_not_depend_on_the_whole(monkeypatch):
     monkeypatch.setattr(estimates, "_measured", measure)
     counts = GraphCounts.planned(1_000_000, 300_000, 2)
     found = measured_time(counts, GATE((512,)))
-    assert sizes == [4096]
+    assert sizes == [16_384]
     assert found.epoch == 2.0
     assert found.setup == pytest.approx(1e6 / 32_768)
 

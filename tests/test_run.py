@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -81,12 +83,14 @@ def fit_in_process(processes, path) -> tuple[bytes, list]:
     return gate.embedding_.tobytes(), weights(gate)
 
 
-def different_in_process(processes) -> str:
-    try:
-        GATE(**SETTINGS, epochs=3).fit(random_graph(processes.rank, n=120))
-    except InputError as error:
-        return str(error)
-    return ""
+def different_in_process(processes) -> tuple[str, list[str]]:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            GATE(**SETTINGS, epochs=3).fit(random_graph(processes.rank, n=120))
+        except InputError as error:
+            return str(error), [str(each.message) for each in warned]
+    return "", []
 
 
 def test_two_processes_give_the_bits_of_one(tmp_path):
@@ -98,9 +102,12 @@ def test_two_processes_give_the_bits_of_one(tmp_path):
     assert first == second == (expected.embedding_.tobytes(), weights(expected))
 
 
-def test_processes_with_different_graphs_are_refused():
-    for message in run_in_processes(2, different_in_process):
+def test_processes_with_different_graphs_or_without_work_are_told():
+    first, second = run_in_processes(2, different_in_process)
+    for message, _ in (first, second):
         assert "different graphs or parameters" in message
+    assert [each for each in first[1] if "not enough to share" in each]
+    assert not second[1]
 
 
 @pytest.mark.parametrize("dense", [False, True])

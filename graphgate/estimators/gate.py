@@ -1,5 +1,6 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import DivergenceError, InputError
+from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import EmbeddedGraph
@@ -60,7 +61,7 @@ class GATE(GraphEmbedder):
         fraction `tolerance`; a patience of infinity, as in the presets, runs all epochs.
     batch_size : nodes in a part of the graph, one or more of which make a step of training; "full"
         for the whole graph; "auto" for the whole graph in the presets and up to 50,000 nodes, and
-        parts of 4,096 nodes beyond. Only training is by parts: `embedding_` is that of the graph.
+        parts of 16,384 nodes beyond. Only training is by parts: `embedding_` is that of the graph.
     parts_per_step : parts whose gradients are averaged in a step. Under `torchrun`, processes
         share them; the number of processes does not change the result.
     scale : whether numbers among attributes are standardized; features are used as they are.
@@ -154,6 +155,14 @@ class GATE(GraphEmbedder):
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
         if self.checkpoint is not None and self.random_state is None:
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
+        if processes.leads and processes.size > (plan.parts_per_step if plan.by_parts else 1):
+            warnings.warn(
+                f"{processes.size} processes share this run, but there is not enough to share; set "
+                f"batch_size to a number of nodes and parts_per_step to {processes.size}, or start "
+                "fewer",
+                TrainingWarning,
+                stacklevel=2,
+            )
         run = TrainingRun(
             plan,
             loss,

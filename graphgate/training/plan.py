@@ -20,7 +20,7 @@ from graphgate.nn.collapsed_step import applies_to
 _REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
 
 _PARTS_ABOVE = 50_000  # nodes; a smaller graph is trained on as a whole
-_PART = 4096  # nodes; in much smaller parts, products of weights take most of the time
+_PART = 16_384  # nodes; in smaller parts, nodes lack so many neighbors that losses mislead
 _START = 50_000  # nodes that singular vectors are computed from, by parts
 _MOST_STEPS = 5  # steps in an epoch by parts
 
@@ -194,7 +194,7 @@ def part_size(counts: GraphCounts, batch_size: int | str, *, published: bool) ->
     """The number of nodes in a part that a `batch_size` means; None for the whole graph.
 
     "auto" is the whole graph up to 50,000 nodes and in published formulations, and beyond that
-    parts of 4,096 nodes: progress follows the number of steps, and a step on a part costs a
+    parts of 16,384 nodes: progress follows the number of steps, and a step on a part costs a
     fraction of one on the whole.
     """
     if batch_size == "full" or (batch_size == "auto" and published):
