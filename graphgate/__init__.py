@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from graphgate.experiments.reproduce import reproduce
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
+    from graphgate.graph.joining import join_graphs
     from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
     from graphgate.io.graph_files import read_graph
     from graphgate.io.graph_tables import from_tables
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from graphgate.tasks.clustering import cluster
     from graphgate.tasks.links import evaluate_links
     from graphgate.tasks.neighbors import similar
+    from graphgate.tasks.pooling import pool
     from graphgate.training.history import History
     from graphgate.visualization.gallery import write_figures
     from graphgate.visualization.maps import plot_embedding
@@ -92,9 +94,11 @@ _HOMES = {
     "from_networkx": "io.networkx",
     "from_pyg": "io.pyg",
     "from_tables": "io.graph_tables",
+    "join_graphs": "graph.joining",
     "load_dataset": "datasets.citation",
     "load_model": "estimators.loading",
     "plot_embedding": "visualization.maps",
+    "pool": "tasks.pooling",
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_files",
     "read_run": "estimators.runs",
@@ -142,9 +146,11 @@ __all__ = [
     "from_networkx",
     "from_pyg",
     "from_tables",
+    "join_graphs",
     "load_dataset",
     "load_model",
     "plot_embedding",
+    "pool",
     "read_embedding",
     "read_graph",
     "read_run",

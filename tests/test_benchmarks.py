@@ -14,10 +14,12 @@ import torch
 from graphs import random_graph
 
 from graphgate.errors import InputWarning
+from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_files import read_graph
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.losses import Loss
+from graphgate.training.objective import training_objective
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
 
@@ -27,6 +29,7 @@ import inputs
 import isolated
 import large
 import machine
+import parts
 import peers
 import reading
 import report
@@ -264,3 +267,12 @@ def test_large_tables_are_read_encoded_and_written(tmp_path):
     block = synthetic.block_graph(3000)
     np.testing.assert_array_equal(graph.adjacency.indices, block.adjacency.indices)
     np.testing.assert_array_equal(graph.attributes["words"].values.sum(axis=1), block.x.sum(axis=1))
+
+
+def test_losses_of_the_whole_graph_by_blocks_are_the_exact_ones():
+    graph = random_graph(0, n=60, f=40)
+    gate = GATE(DIMS, epochs=5, random_state=0, progress=False, batch_size=20).fit(graph)
+    expected = training_objective(gate.model_, graph, Loss())(0)
+    found = parts.losses(gate, graph)
+    assert found["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+    assert found["feature_square_per_node"] == pytest.approx(expected["feature"] ** 2 / 60, 1e-4)

@@ -65,7 +65,7 @@ def test_a_finished_run_is_not_trained_again(path, logged):
     untouched = path.read_bytes()
     history = train(
         parameters,
-        lambda: pytest.fail("trained again"),
+        lambda step: pytest.fail("trained again"),
         Schedule(10, 0.05),
         checkpoint=Checkpoint(path, 3, "r"),
     )
@@ -78,7 +78,7 @@ def interrupted_run(path, at: int, every: int) -> None:
     parameters, objective = square_norm()
     calls = itertools.count(1)
 
-    def crashing():
+    def crashing(step):
         if next(calls) == at:
             raise OSError("power failure")
         return objective()
@@ -93,7 +93,7 @@ def test_a_crash_loses_only_what_came_after_the_last_checkpoint(path):
     seen = []
     history = train(
         parameters,
-        lambda: seen.append(1) or objective(),
+        lambda step: seen.append(1) or objective(),
         Schedule(15, 0.05),
         checkpoint=Checkpoint(path, 4, "r"),
     )

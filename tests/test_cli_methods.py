@@ -58,6 +58,7 @@ def test_options_of_the_linear_method(run):
         (["--attention", "a.csv"], "--attention"),
         (["--checkpoint", "c.safetensors"], "--checkpoint"),
         (["--learning-rate", "0.001"], "--learning-rate"),
+        (["--batch-size", "40"], "--batch-size"),
     ],
 )
 def test_an_option_of_gate_selects_it_and_is_refused_with_linear(run, options, name):
@@ -168,3 +169,9 @@ def test_a_page_of_either_method(run):
         run("figures", *INPUT, "--model", "m.safetensors", "--out", "f", "--formats", "png")[0] == 0
     )
     assert "edges-edges.png" in os.listdir("f")
+
+
+def test_a_batch_size_that_is_none_is_refused(run):
+    code, _, err = run("embed", *INPUT, "--out", "z.npy", "--batch-size", "some")
+    assert code == 2
+    assert "--batch-size takes an integer, auto or full, got 'some'" in err

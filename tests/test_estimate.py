@@ -120,11 +120,28 @@ def test_time_of_a_large_graph_is_scaled_from_one_beyond_the_caches(
         return TrainingTime(1e-5 * graph.n_nodes, 1e-4 * graph.n_nodes)
 
     monkeypatch.setattr(estimates, "_measured", measure)
-    found = measured_time(GraphCounts.planned(1_000_000, 300_000, 2), GATE((width,)))
+    gate = GATE((width,), batch_size="full")
+    found = measured_time(GraphCounts.planned(1_000_000, 300_000, 2), gate)
     assert measured == [measured_nodes]
     assert found.epoch == pytest.approx(100)
     assert found.setup == pytest.approx(10)
     assert found.total(7) == pytest.approx(found.setup + 7 * found.epoch)
+
+
+def test_the_time_of_a_part_does_not_depend_on_the_whole(monkeypatch):
+    """Parts are measured as parts, also on a smaller graph that would be trained on as a whole."""
+    sizes = []
+
+    def measure(gate, graph):
+        sizes.append(gate.training_plan(GraphCounts.of(graph)).part_size)
+        return TrainingTime(1.0, 2.0)
+
+    monkeypatch.setattr(estimates, "_measured", measure)
+    counts = GraphCounts.planned(1_000_000, 300_000, 2)
+    found = measured_time(counts, GATE((512,)))
+    assert sizes == [16_384]
+    assert found.epoch == 2.0
+    assert found.setup == pytest.approx(1e6 / 32_768)
 
 
 def test_a_small_graph_is_measured_itself():

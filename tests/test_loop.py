@@ -105,7 +105,7 @@ def test_an_overflow_names_the_epoch_and_a_remedy(value):
     parameters, objective = square_norm()
     calls = itertools.count(1)
 
-    def diverging():
+    def diverging(step):
         return objective() | ({"loss": value} if next(calls) == 4 else {})
 
     with pytest.raises(DivergenceError, match=r"at epoch 4; lower learning_rate \(now 0\.1\)"):
@@ -126,7 +126,7 @@ def losses_of(*values: float):
     parameter = torch.zeros(1, requires_grad=True)
     parameter.grad = torch.ones(1)
     losses = iter(values)
-    return {"p": parameter}, lambda: {"loss": next(losses)}
+    return {"p": parameter}, lambda step=0: {"loss": next(losses)}
 
 
 def test_a_completed_run_whose_loss_rose_is_an_error():
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_the_epoch_and_keeps_what_was_learned(tmp_path, ctrl_c):
     parameters, objective = square_norm()
     calls = itertools.count(1)
 
-    def interrupting():
+    def interrupting(step):
         if next(calls) == 5:
             ctrl_c()
         return objective()
@@ -199,7 +199,7 @@ def test_ctrl_c_ends_the_epoch_and_keeps_what_was_learned(tmp_path, ctrl_c):
 def test_an_interrupted_run_whose_loss_rose_warns(ctrl_c):
     parameters, objective = losses_of(1.0, 2.0, 3.0)
 
-    def interrupting():
+    def interrupting(step):
         parts = objective()
         if parts["loss"] == 2.0:
             ctrl_c()
@@ -212,7 +212,7 @@ def test_an_interrupted_run_whose_loss_rose_warns(ctrl_c):
 def test_a_second_ctrl_c_interrupts_immediately(ctrl_c):
     parameters, objective = square_norm()
 
-    def interrupting():
+    def interrupting(step):
         ctrl_c()
         ctrl_c()
         return objective()
@@ -224,7 +224,7 @@ def test_a_second_ctrl_c_interrupts_immediately(ctrl_c):
 def test_an_ignored_ctrl_c_stays_ignored(ctrl_c):
     parameters, objective = square_norm()
 
-    def interrupting():
+    def interrupting(step):
         ctrl_c()
         return objective()
 

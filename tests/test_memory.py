@@ -255,3 +255,15 @@ def test_blocks_take_as_much_memory_as_counted():
         counted = training_bytes(plan) / 2**20 - 24  # without what libraries take at first
         assert peak == pytest.approx(counted, rel=0.1)
     assert [spilled for _, spilled, _ in found] == [False, True]
+
+
+def test_by_parts_the_embedding_takes_most():
+    counts = GraphCounts.planned(1_000_000, 10_000_000, 1000, 0.02)
+    whole = TrainingPlan(counts, Architecture(1000, (512, 512)), svd_start=True)
+    parts = replace(whole, part_size=4096)
+    embedding = 1_000_000 * 512 * 4
+    assert embedding < training_bytes(parts) < 2 * embedding < training_bytes(whole) / 3
+    narrow = replace(parts, architecture=Architecture(1000, (512, 8)))
+    assert training_bytes(narrow) < training_bytes(parts) - 0.8 * embedding
+    many = replace(parts, parts_per_step=1000)
+    assert training_bytes(many) > 2000 * parts.n_parameters * 4

@@ -107,6 +107,8 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
         "clip_norm": math.inf,
         "patience": 2,
         "tolerance": 0.5,
+        "batch_size": 3,
+        "parts_per_step": 2,
         "scale": False,
         "random_state": 9,
         "dtype": "float64",

@@ -9,7 +9,7 @@ import pytest
 import torch
 from graphs import graphs
 from hypothesis import given, settings
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 from torch_geometric.utils import to_undirected
 
 from graphgate import AttributeEncoder, Attributes, Graph, InputError, from_pyg, to_pyg
@@ -234,3 +234,27 @@ def test_the_examples_of_the_docs_print_what_they_show(capsys):
     for (_, code), (_, shown) in zip(blocks[::2], blocks[1::2], strict=True):
         exec(code, names)
         assert capsys.readouterr().out == shown
+
+
+def test_a_batch_is_the_union_of_its_graphs():
+    items = [
+        Data(x=torch.tensor([[1.0], [2.0], [3.0]]), edge_index=PATH, y=torch.tensor([1])),
+        Data(x=torch.tensor([[4.0], [5.0]]), edge_index=PATH[:, :2], y=torch.tensor([0])),
+    ]
+    graph = from_pyg(Batch.from_data_list(items))
+    assert graph.graph_index.tolist() == [0, 0, 0, 1, 1]
+    assert graph.ids.tolist() == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+    assert graph.labels is None  # they are those of the graphs
+    assert not graph.directed
+    assert graph.adjacency.nnz == 6
+    assert graph.x.ravel().tolist() == [1, 2, 3, 4, 5]
+    items[1].edge_index = PATH[:, :1]
+    assert from_pyg(Batch.from_data_list(items)).directed
+
+
+def test_nodes_of_a_batch_keep_their_names_and_labels():
+    item = to_pyg(Graph(np.eye(2), ids=["a", "b"], labels=["p", "q"], feature_names=["f", "g"]))
+    graph = from_pyg(Batch.from_data_list([item, item]))
+    assert graph.ids.tolist() == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
+    assert graph.label_values() == ["p", "q", "p", "q"]
+    assert graph.feature_names == ("f", "g")

@@ -10,11 +10,11 @@ from torch import Tensor
 
 def square_norm(
     start: tuple[float, float] = (4.0, -3.0), slope: float | None = None
-) -> tuple[dict[str, Tensor], Callable[[], dict[str, float]]]:
+) -> tuple[dict[str, Tensor], Callable[..., dict[str, float]]]:
     """‖p‖² and its two terms, minimized over p; `slope` replaces the gradient."""
     parameter = torch.tensor(start, dtype=torch.float64, requires_grad=True)
 
-    def objective() -> dict[str, float]:
+    def objective(step: int = 0) -> dict[str, float]:
         value = parameter.detach()
         parameter.grad = 2 * value if slope is None else torch.full_like(value, slope)
         squares = (value**2).tolist()

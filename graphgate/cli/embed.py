@@ -15,6 +15,7 @@ from graphgate.cli.options import (
     EMBEDDING_OUT,
     Activation,
     AttentionOut,
+    BatchSize,
     CheckpointFile,
     Components,
     Device,
@@ -90,6 +91,7 @@ def embed(
     epochs: Epochs = None,
     learning_rate: LearningRate = None,
     patience: Patience = None,
+    batch_size: BatchSize = None,
     checkpoint: CheckpointFile = None,
     device: Device = None,
 ) -> None:
@@ -113,6 +115,7 @@ def embed(
             "epochs": epochs,
             "learning_rate": learning_rate,
             "patience": patience,
+            "batch_size": batch_size,
             "checkpoint": checkpoint,
             "device": device,
         },

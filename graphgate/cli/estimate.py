@@ -6,10 +6,17 @@ from typing import Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_files, fitting_dims, parse_dims, read_named_graph
+from graphgate.cli.inputs import (
+    check_files,
+    fitting_dims,
+    parse_batch_size,
+    parse_dims,
+    read_named_graph,
+)
 from graphgate.cli.methods import chosen_method
 from graphgate.cli.options import (
     Activation,
+    BatchSize,
     Components,
     Dims,
     Dtype,
@@ -49,13 +56,14 @@ def estimate(
     dims: Dims = None,
     activation: Activation = None,
     epochs: Epochs = None,
+    batch_size: BatchSize = None,
 ) -> None:
     """Estimate the memory and time of a run, and whether it fits on this machine.
 
     Give a graph, or its size. Memory is computed from the sizes of all arrays; time is measured for
     a few seconds on the graph or, if it is large, on a similar but smaller one.
     """
-    gate = {"dims": dims, "activation": activation, "epochs": epochs}
+    gate = {"dims": dims, "activation": activation, "epochs": epochs, "batch_size": batch_size}
     linear = {"components": components, "no_structure": no_structure}
     chosen = chosen_method(method, gate, linear)
     given: dict[str, Any] = gate
@@ -64,6 +72,8 @@ def estimate(
     params = {name: value for name, value in given.items() if value is not None}
     if dims is not None:
         params["dims"] = parse_dims(dims)
+    if batch_size is not None:
+        params["batch_size"] = parse_batch_size(batch_size)
     counts = (nodes_count, edges_count, features)
     if edges is None and None in counts:
         raise typer.BadParameter(

@@ -58,6 +58,15 @@ def parse_dims(text: str) -> tuple[int, ...]:
         raise InputError(f"--dims takes integers such as 512,512, got {text!r}") from None
 
 
+def parse_batch_size(text: str) -> int | str:
+    if text in ("auto", "full"):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--batch-size takes an integer, auto or full, got {text!r}") from None
+
+
 def parse_params(given: list[str] | None) -> dict[str, object]:
     """NAME=VALUE with a TOML value; a word needs no quotes, a list no brackets."""
     params: dict[str, object] = {}

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_memory, naming_files, parse_dims, read_named_graph
+from graphgate.cli.inputs import (
+    check_memory,
+    naming_files,
+    parse_batch_size,
+    parse_dims,
+    read_named_graph,
+)
 from graphgate.cli.options import GraphOptions
 from graphgate.errors import InputError
 
@@ -57,6 +63,8 @@ def make_estimator(
         return graphgate.LinearGATE(**params, **common)
     if "dims" in params:
         params["dims"] = parse_dims(params["dims"])
+    if "batch_size" in params:
+        params["batch_size"] = parse_batch_size(params["batch_size"])
     return graphgate.GATE(**params, **common)
 
 

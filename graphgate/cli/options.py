@@ -94,6 +94,13 @@ Patience = Annotated[
     int | None,
     _gate_option("Stop after this many epochs without improvement; default: that of the preset."),
 ]
+BatchSize = Annotated[
+    str | None,
+    _gate_option(
+        "Nodes in each part of the graph to train on, or full for the whole; default: auto, by the "
+        "size of the graph."
+    ),
+]
 CheckpointFile = Annotated[
     Path | None, _gate_option("Save the training state here and resume from it.")
 ]

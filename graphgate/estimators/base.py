@@ -1,6 +1,7 @@
 """The contract of every embedder: graphs in, one vector per node out.
 
-An estimator takes a `Graph`, or features or `Attributes` with an `adjacency`. Attributes are
+An estimator takes a `Graph`, a list of them, or features or `Attributes` with an `adjacency`. A
+list is one graph, see `join_graphs`; vectors follow in the order of the list. Attributes are
 encoded here, once: `fit` learns an `AttributeEncoder` from the nodes that it is given, `transform`
 applies it. A graph with only edges gets structural attributes, computed from that graph. What does
 not fit what the estimator was fitted on is refused.
@@ -18,6 +19,7 @@ from graphgate.errors import InputError, listing
 from graphgate.estimators import hyperparameters
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
+from graphgate.graph.joining import join_graphs
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.structural import structural_attributes
 
@@ -98,7 +100,8 @@ class GraphEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         fitted, name = self.fitted_on_, type(self).__name__
-        if not isinstance(X, Graph) and adjacency is None and fitted.has_edges:
+        described = isinstance(X, Graph) or is_graphs(X)
+        if not described and adjacency is None and fitted.has_edges:
             raise InputError(
                 f"this {name} was fitted on a graph with edges, but there are none here; pass a "
                 "Graph to fit and to every later call, also in a pipeline, or pass adjacency= "
@@ -130,6 +133,8 @@ class GraphEstimator(BaseEstimator):
         return self._encoded(graph, _attributes(graph)) if fitted.content == "edges" else graph
 
     def _as_graph(self, X: Any, adjacency: Any, *, reset: bool) -> Graph:
+        if is_graphs(X):
+            X = join_graphs(X)
         if isinstance(X, Graph):
             if adjacency is not None:
                 raise InputError("a Graph has its own edges; pass either a Graph or adjacency=")
@@ -192,7 +197,10 @@ class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
             return z
         import pandas as pd
 
-        ids = X.ids if isinstance(X, Graph) else X.index if hasattr(X, "iloc") else None
+        if is_graphs(X):
+            ids = pd.Index([(number, id) for number, graph in enumerate(X) for id in graph.ids])
+        else:
+            ids = X.ids if isinstance(X, Graph) else X.index if hasattr(X, "iloc") else None
         if rows is not None:
             ids = rows if ids is None else ids[rows]
         return pd.DataFrame(z, index=ids)
@@ -200,6 +208,11 @@ class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def is_graphs(X: Any) -> bool:
+    """Whether it is a list of graphs; what else the list has is checked when they are joined."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Graph)
 
 
 def _attributes(graph: Graph) -> Attributes:

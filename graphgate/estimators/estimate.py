@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
@@ -33,7 +34,7 @@ from graphgate.training.memory import (
     room_within,
     training_bytes,
 )
-from graphgate.training.objective import training_objective
+from graphgate.training.part_objective import planned_objective
 from graphgate.training.plan import GraphCounts, TrainingPlan
 
 _FEWEST, _MOST = 20_000, 250_000  # nodes of the measured graph, whatever its width
@@ -182,15 +183,7 @@ def _available(gate: LinearGATE | GATE) -> int | None:
 
 def plan_for(counts: GraphCounts, gate: GATE, room: int | None = None) -> TrainingPlan:
     """How `gate.fit` would train on a graph of this size, in `room` bytes; None is unlimited."""
-    architecture, loss, _ = gate.checked_settings(counts.features)
-    plan = TrainingPlan(
-        counts,
-        architecture,
-        arguments.dtype(gate.dtype),
-        bool(loss.feature_weight),
-        arguments.find_preset(gate.preset).svd_start,
-    )
-    return fitting_plan(plan, room)
+    return fitting_plan(gate.training_plan(counts), room)
 
 
 def fitting_dims(plan: TrainingPlan, room: int | None) -> tuple[int, ...] | None:
@@ -209,8 +202,10 @@ def measured_time(counts: GraphCounts, gate: GATE, graph: Graph | None = None) -
     like = measured_counts(counts, gate)
     if like == counts and graph is not None:
         return _measured(gate, graph)
-    found, growth = _measured(gate, graph_like(like)), counts.nodes / like.nodes
-    return TrainingTime(found.setup * growth, found.epoch * growth)
+    size, growth = plan_for(counts, gate).part_size, counts.nodes / like.nodes
+    found = _measured(clone(gate).set_params(batch_size=size or "full"), graph_like(like))
+    # A step on a part takes the same time in a larger graph.
+    return TrainingTime(found.setup * growth, found.epoch * (growth if size is None else 1))
 
 
 def measured_counts(counts: GraphCounts, gate: GATE) -> GraphCounts:
@@ -235,14 +230,16 @@ def _epoch_seconds(gate: GATE, graph: Graph) -> float:
     architecture, loss, _ = gate.checked_settings(graph.n_features)
     model = GATEModel(architecture, np.random.default_rng(0), dtype=arguments.dtype(gate.dtype))
     model.to(arguments.device(gate.device))
+    plan = gate.training_plan(GraphCounts.of(graph))
     limit = room_within(arguments.memory_limit(gate.memory_limit))
-    objective = training_objective(model, graph, loss, limit=limit)
+    objective = planned_objective(plan, model, graph, loss, seed=0, limit=limit)
     optimizer = Adam(dict(model.named_parameters()), 1e-9)
     seconds: list[float] = []
     while len(seconds) < 2 or (sum(seconds[1:]) < _PATIENCE and len(seconds) < 30):
         start = time.perf_counter()
-        objective()
-        optimizer.step()
+        for step in range(plan.steps_per_epoch):
+            objective(step)
+            optimizer.step()
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds[1:]))
 

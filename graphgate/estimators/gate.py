@@ -1,8 +1,7 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
-import hashlib
-import json
-from dataclasses import asdict
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import DivergenceError, InputError
+from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import EmbeddedGraph
@@ -27,11 +26,11 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.nn.svd_start import start_from_features
-from graphgate.training.checkpoint import Checkpoint
-from graphgate.training.loop import Schedule, train
+from graphgate.training.distributed import current_processes
+from graphgate.training.loop import Schedule
 from graphgate.training.memory import room_within
-from graphgate.training.objective import training_objective
+from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
+from graphgate.training.run import TrainingRun
 
 
 class GATE(GraphEmbedder):
@@ -54,11 +53,19 @@ class GATE(GraphEmbedder):
     feature_loss : "rows" (paper) or "frobenius" (authors, and our own form).
     feature_weight : weight of the feature loss; 0 switches it off.
     structure_weight : λ, the weight of the structure loss; 0 switches it off.
-    epochs : number of passes over the graph, at most; 200 in the presets, 30 in our form.
+    epochs : number of passes over the graph, at most; 200 in the presets, 30 in our form. By
+        parts, an epoch is as many steps as visit N nodes, but at most 5, and its loss the mean of
+        their estimates of the loss of the whole graph.
     learning_rate : step size of Adam; 1e-4 in the presets, fitted to the sizes in our form.
     clip_norm : maximum gradient norm; infinity never clips.
     patience, tolerance : stop after `patience` epochs in which the loss has not fallen by the
         fraction `tolerance`; a patience of infinity, as in the presets, runs all epochs.
+    batch_size : nodes in a part of the graph, one or more of which make a step of training; "full"
+        for the whole graph; "auto" for the whole graph in the presets and up to 50,000 nodes, and
+        parts of 16,384 nodes beyond. Only training is by parts: `embedding_` is that of the graph.
+    parts_per_step : parts whose gradients are averaged in a step, which the processes under
+        `torchrun` share; None is one for each of them. With a number, the result does not depend
+        on how many processes there are.
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of the initial weights, an int, a NumPy RandomState or None.
     device, dtype : where and in which precision to compute: "cpu", "cuda"; "float32", "float64".
@@ -109,6 +116,8 @@ class GATE(GraphEmbedder):
         clip_norm: float | None = None,
         patience: float | None = None,
         tolerance: float | None = None,
+        batch_size: int | str = "auto",
+        parts_per_step: int | None = None,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
@@ -132,6 +141,8 @@ class GATE(GraphEmbedder):
         self.clip_norm = clip_norm
         self.patience = patience
         self.tolerance = tolerance
+        self.batch_size = batch_size
+        self.parts_per_step = parts_per_step
         self.scale = scale
         self.random_state = random_state
         self.device = device
@@ -147,25 +158,35 @@ class GATE(GraphEmbedder):
         Without an adjacency there are no edges.
         """
         graph = self._graph_to_fit(X, adjacency)
-        architecture, loss, schedule = self.checked_settings(graph.n_features)
-        device, dtype = arguments.device(self.device), arguments.dtype(self.dtype)
-        limit = room_within(arguments.memory_limit(self.memory_limit))
-        seed = arguments.seed(self.random_state)
-        checkpoint = self._checkpoint(graph, architecture, loss, schedule, seed)
-        form, rng = arguments.find_preset(self.preset), np.random.default_rng(seed)
-        model = GATEModel(architecture, rng, dtype=dtype)
-        if form.svd_start:
-            start_from_features(model, graph, rng)
-        model.to(device)
-        self.weight_unit_ = _mean_weight(graph) if form.scale_free else 1.0
-        weighted = graph.with_weights_in(self.weight_unit_)
-        history = train(
-            dict(model.named_parameters()),
-            training_objective(model, weighted, loss, limit=limit),
-            schedule,
-            checkpoint=checkpoint,
+        _, loss, schedule = self.checked_settings(graph.n_features)
+        plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
+        seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
+        if self.checkpoint is not None and self.random_state is None:
+            raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
+        if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
+            warnings.warn(
+                f"{processes.size} processes share this run, but a step has only "
+                f"{plan.parts_per_step} parts; raise parts_per_step, or start fewer processes",
+                TrainingWarning,
+                stacklevel=2,
+            )
+        run = TrainingRun(
+            plan,
+            loss,
+            replace(schedule, steps=plan.steps_per_epoch),
+            seed,
+            arguments.find_preset(self.preset).scale_free,
+        )
+        model, history = run.execute(
+            graph,
+            arguments.device(self.device),
+            processes,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            checkpoint_every=arguments.integer("checkpoint_every", self.checkpoint_every),
+            limit=room_within(arguments.memory_limit(self.memory_limit)),
             show_progress=self.progress,
         )
+        self.weight_unit_ = run.weight_unit(graph)
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
@@ -228,6 +249,21 @@ class GATE(GraphEmbedder):
         )
         return architecture, loss, schedule
 
+    def training_plan(self, counts: GraphCounts) -> TrainingPlan:
+        """How `fit` trains on a graph of this size."""
+        architecture, loss, _ = self.checked_settings(counts.features)
+        size, parts = arguments.batch_size(self.batch_size), self.parts_per_step
+        parts = current_processes().size if parts is None else parts
+        return TrainingPlan(
+            counts,
+            architecture,
+            arguments.dtype(self.dtype),
+            bool(loss.feature_weight),
+            arguments.find_preset(self.preset).svd_start,
+            part_size=part_size(counts, size, published=self.preset is not None),
+            parts_per_step=arguments.integer("parts_per_step", parts),
+        )
+
     def _chosen(self, name: str) -> Any:
         """A parameter, or what the preset has for it where it is None."""
         given, form = getattr(self, name), arguments.find_preset(self.preset)
@@ -239,29 +275,14 @@ class GATE(GraphEmbedder):
         weight = self.model_.encoder_weight[0]
         x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
         graph = graph.with_weights_in(self.weight_unit_)
-        pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype)
+        pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype, gradients=False)
         encoded = self._encoder.encode(x, pattern, by_blocks=True)
-        if not torch.isfinite(encoded.h).all():
+        if not all(bool(rows.isfinite().all()) for rows in encoded.h.split(1 << 14)):
             raise DivergenceError(
                 "the embedding has values that are not finite: weights or features are too large; "
                 "train with a lower learning_rate, or scale the features"
             )
         return EmbeddedGraph(self.model_, encoded, pattern)
-
-    def _checkpoint(
-        self, graph: Graph, architecture: Architecture, loss: Loss, schedule: Schedule, seed: int
-    ) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        every = arguments.integer("checkpoint_every", self.checkpoint_every)
-        if self.random_state is None:
-            raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
-        # Everything that decides the course of a run; the number of epochs only decides its end.
-        course = asdict(schedule)
-        del course["epochs"]
-        what = [self.preset, asdict(architecture), asdict(loss), course, seed, str(self.dtype)]
-        run = hashlib.sha256(json.dumps([*what, graph.fingerprint()]).encode()).hexdigest()
-        return Checkpoint(Path(self.checkpoint), every, run)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
@@ -300,8 +321,3 @@ class GATE(GraphEmbedder):
 def _encoder(model: GATEModel) -> GATEModel | collapsed.FoldedEncoder:
     """A linear encoder needs only its weights, folded into one matrix."""
     return collapsed.fold(model) if model.architecture.activation == "identity" else model
-
-
-def _mean_weight(graph: Graph) -> float:
-    """Of the edges; 1 where they have no weights, or there are none."""
-    return float(graph.adjacency.data.mean(dtype=np.float64)) if graph.n_edges else 1.0

@@ -111,6 +111,13 @@ def _scalar(name: str, value: Any, kind: Any, **bounds: Any) -> Any:
         raise InputError(str(error).rstrip(".")) from None
 
 
+def batch_size(value: Any) -> int | str:
+    """Nodes in a part, "full" or "auto"."""
+    if isinstance(value, str) and value not in ("auto", "full"):
+        raise InputError(f"batch_size must be an integer, 'auto' or 'full', got {value!r}")
+    return value if isinstance(value, str) else integer("batch_size", value)
+
+
 def layer_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, numbers.Integral):
         value = (value,)

@@ -50,6 +50,8 @@ PARAMS: Schema = {
     "clip_norm": (*_NUMBER, str, type(None)),
     "patience": (int, str, type(None)),
     "tolerance": (*_NUMBER, type(None)),
+    "batch_size": (int, str),
+    "parts_per_step": (int, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,

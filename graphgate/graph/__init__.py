@@ -2,5 +2,6 @@
 
 The modules in import order:
 
-    validation, ordering, column_kinds, attributes, arrays, edges, graph, link_split
+    validation, ordering, column_kinds, attributes, arrays, edges, graph, joining,
+    link_split
 """

@@ -34,6 +34,7 @@ class GraphArrays:
     feature_names: tuple[str, ...] | None
     directed: bool
     weighted: bool
+    graph_index: np.ndarray | None
 
     def _set(self, **values: Any) -> None:
         """The only place where fields are written; their arrays become read-only."""
@@ -88,13 +89,13 @@ class GraphArrays:
         rows = self.rows(nodes)
         if len(np.unique(rows)) != len(rows):
             raise InputError("a node of the subgraph is given more than once; list each node once")
-        return self._take(rows)
+        return self.take(rows)
 
     def without(self, nodes: Any) -> Self:
         """The graph as if these nodes (ids, or a mask) had never been seen."""
         keep = np.ones(self.n_nodes, dtype=bool)
         keep[self.rows(nodes)] = False
-        return self._take(np.flatnonzero(keep))
+        return self.take(np.flatnonzero(keep))
 
     def without_edges(self, pairs: Any) -> Self:
         """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
@@ -114,7 +115,7 @@ class GraphArrays:
         reached = np.unique(self.rows(nodes))
         for _ in range(hops):
             reached = np.union1d(reached, self.attended[reached].indices)
-        return self._take(reached)
+        return self.take(reached)
 
     def reverse(self) -> Self:
         """The same graph with every directed edge reversed."""
@@ -153,7 +154,7 @@ class GraphArrays:
 
         Products with its adjacency then find more of what they need in the cache.
         """
-        return self._take(locality_order(self.adjacency))
+        return self.take(locality_order(self.adjacency))
 
     def reveal(self, *splits: str) -> Self:
         """The same graph with only these splits and the labels of their nodes."""
@@ -172,7 +173,7 @@ class GraphArrays:
         return [None if code < 0 else self.classes[code] for code in self.labels.tolist()]
 
     def fingerprint(self) -> str:
-        """SHA-256 over features or attributes, edges and ids.
+        """SHA-256 over features or attributes, edges, ids, and the graph of each node.
 
         Equal graphs have equal fingerprints. Ids are hashed by their `repr`, which must not
         contain a memory address if the fingerprint is to be stored.
@@ -187,9 +188,12 @@ class GraphArrays:
             digest.update(str(wide.dtype).encode())
             digest.update(np.ascontiguousarray(wide).data)
         digest.update(repr(self.ids.tolist()).encode())
+        if self.graph_index is not None:
+            digest.update(self.graph_index.astype(np.int64).tobytes())
         return digest.hexdigest()
 
-    def _take(self, rows: np.ndarray) -> Self:
+    def take(self, rows: np.ndarray) -> Self:
+        """The graph of these row numbers, in the order given, and their edges."""
         if len(rows) == 0:
             raise InputError("the subgraph would have no nodes; keep at least one")
         adjacency = self.adjacency[rows][:, rows]
@@ -201,6 +205,7 @@ class GraphArrays:
             ids=self.ids[rows],
             labels=None if self.labels is None else self.labels[rows],
             splits={name: mask[rows] for name, mask in self.splits.items()},
+            graph_index=None if self.graph_index is None else self.graph_index[rows],
         )
 
     def _with(self, **changes: Any) -> Self:

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Self, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphgate.graph.column_kinds import (
     Kind,
     boolean_column,
     category_column,
+    join_columns,
     number_column,
     words_column,
 )
@@ -102,6 +103,12 @@ class Attributes:
     def take(self, rows: np.ndarray) -> Self:
         """The table of these rows (numbers or a mask), in the order given."""
         return type(self)({name: column.take(rows) for name, column in self._columns.items()})
+
+    @classmethod
+    def joined(cls, tables: Sequence[Self]) -> Self:
+        """Tables with the same columns, one below the other."""
+        names = tables[0].names
+        return cls({name: join_columns([table[name] for table in tables]) for name in names})
 
     def padded(self, more: int) -> Self:
         """The table with this many rows of missing values appended."""

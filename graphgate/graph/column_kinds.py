@@ -117,3 +117,26 @@ def words_column(
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return Column("words", matrix, tuple(words[at] for at in order))
+
+
+def join_columns(columns: Sequence[Column]) -> Column:
+    """Columns of one kind, one below the other."""
+    kind = columns[0].kind
+    if kind in ("number", "boolean"):
+        return Column(kind, np.concatenate([column.values for column in columns]))
+    place: dict[Any, int] = {}
+    for column in columns:
+        for value in column.vocabulary:
+            place.setdefault(value, len(place))
+    where = [np.array([place[v] for v in column.vocabulary] + [-1]) for column in columns]
+    if kind == "category":
+        codes = [at[column.values] for at, column in zip(where, columns, strict=True)]
+        return category_column(np.concatenate(codes), list(place))
+    rows = [column.values for column in columns]
+    lengths = np.concatenate([np.diff(each.indptr) for each in rows])
+    return words_column(
+        np.concatenate([[0], np.cumsum(lengths)]),
+        np.concatenate([at[each.indices] for at, each in zip(where, rows, strict=True)]),
+        np.concatenate([each.data for each in rows]),
+        list(place),
+    )

@@ -71,6 +71,8 @@ class Graph(GraphArrays):
     labels : (N,) int64, positions in `classes`, -1 where a node has none; or None.
     classes : tuple of the distinct labels.
     splits : read-only mapping of read-only boolean masks.
+    graph_index : (N,) int64, the number of the graph that each node comes from, where `join_graphs`
+        or a PyG `Batch` made one of several; else None.
 
     Examples
     --------
@@ -202,6 +204,7 @@ class Graph(GraphArrays):
             else validation.feature_names(feature_names, x.shape[1]),
             directed=bool(directed),
             weighted=weights is not None,
+            graph_index=None,
         )
 
     def with_splits(self, splits: Mapping[str, Any]) -> Self:

@@ -9,17 +9,19 @@ import scipy.sparse as sp
 from graphgate.errors import InputError, InputWarning
 from graphgate.graph.edges import edge_weights, row_pairs
 from graphgate.graph.graph import Graph
+from graphgate.graph.joining import join_graphs
 from graphgate.io.graph_tables import listed_once, make_graph
 
 
 def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
-    """Make a graph from a `torch_geometric.data.Data`.
+    """Make a graph from a `torch_geometric.data.Data`, or one of several from a `Batch` of them.
 
     Parameters
     ----------
     data : uses `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), `y` as labels (negative:
         none), every mask `train_mask`, `val_mask`, … as a split, and `ids`, `classes` and
-        `feature_names`, which `to_pyg` adds.
+        `feature_names`, which `to_pyg` adds. In a `Batch`, `y` with one value per graph is no
+        label of nodes and left out; the graphs are joined as by `join_graphs`.
     weight : the attribute with the edge weights.
     split : which column of the masks to use, if they have several.
 
@@ -30,6 +32,8 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
             f"expected a torch_geometric.data.Data, got {type(data).__name__}; from a dataset, "
             "pass an element such as dataset[0]"
         )
+    if hasattr(data, "to_data_list"):
+        return _from_batch(data, weight=weight, split=split)
     n = data.num_nodes
     if not n:
         raise InputError("the Data has no nodes; a graph needs at least one")
@@ -49,6 +53,17 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
         directed=directed,
         feature_names=getattr(data, "feature_names", None),
     )
+
+
+def _from_batch(batch: Any, **options: Any) -> Graph:
+    """The graphs of a `Batch`, joined; directed if one of them is."""
+    items = batch.to_data_list()
+    if batch.y is not None and len(batch.y) == len(items) != batch.num_nodes:
+        for item in items:  # a label of the graph is none of its nodes
+            item.y = None
+    graphs = [from_pyg(item, **options) for item in items]
+    directed = any(graph.directed for graph in graphs)
+    return join_graphs([graph.to_directed() if directed else graph for graph in graphs])
 
 
 def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:

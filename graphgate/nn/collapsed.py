@@ -23,6 +23,8 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern, attention_product
 
+LARGEST_BLOCK = 1 << 27  # bytes of a block of columns: all of 512 up to 65,536 nodes in float32
+
 
 def chain(matrices: list[Tensor]) -> Tensor:
     """The product of matrices from right to left, as the leftmost one, (F, d), is the largest."""
@@ -67,13 +69,28 @@ class FoldedEncoder(NamedTuple):
     def encode(
         self, x: FeatureMatrix, pattern: AttentionPattern, *, by_blocks: bool = False
     ) -> EncoderOutput:
-        """The same result as `GATEModel.encode`, up to rounding."""
+        """The same result as `GATEModel.encode`, up to rounding.
+
+        `by_blocks`, a large H is computed some columns at a time, which do not depend on others.
+        """
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
         attention = attention_layers(self.architecture, pattern, scores, x.dtype)
-        h = times(self.b)  # (N, D)
-        for alpha in attention:
-            h = attention_product(pattern, alpha, h)
+
+        def through_layers(b: Tensor) -> Tensor:
+            h = times(b)
+            for alpha in attention:
+                h = attention_product(pattern, alpha, h)
+            return h
+
+        n, d = x.shape[0], self.b.shape[1]
+        width = max(1, LARGEST_BLOCK // (n * self.b.itemsize)) if by_blocks else d
+        if width >= d:
+            return EncoderOutput(through_layers(self.b), attention)  # (N, D)
+        h = self.b.new_empty(n, d)
+        for start in range(0, d, width):
+            columns = slice(start, start + width)
+            h[:, columns] = through_layers(self.b[:, columns].contiguous())
         return EncoderOutput(h, attention)
 
 

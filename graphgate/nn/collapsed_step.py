@@ -52,7 +52,10 @@ def buffer_shapes(
 
 
 class CollapsedStep:
-    """Call it to get the loss parts; the gradients are then in `parameter.grad`."""
+    """Call it to get the loss parts; the gradients are then in `parameter.grad`.
+
+    The number of the step makes no difference.
+    """
 
     def __init__(
         self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern, loss: Loss
@@ -74,7 +77,7 @@ class CollapsedStep:
         self.gradients = [(p, torch.zeros_like(p)) for p in model.parameters()]
 
     @torch.no_grad()
-    def __call__(self) -> dict[str, float]:
+    def __call__(self, step: int = 0) -> dict[str, float]:
         model, x, pattern, loss = self.model, self.x, self.pattern, self.loss
         for parameter, gradient in self.gradients:
             parameter.grad = gradient

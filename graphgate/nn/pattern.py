@@ -54,21 +54,26 @@ class AttentionPattern:
     neighbors : (E,) the column of each entry, j.
     weights : (E,) A_ji, or None where every weight is 1.
     sizes : (N,) |N_i|.
+
+    Without `gradients`, there is no transpose, which only they need.
     """
 
-    def __init__(self, graph: Graph, *, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self, graph: Graph, *, device: torch.device, dtype: torch.dtype, gradients: bool = True
+    ) -> None:
         self.n = n = graph.n_nodes
         pattern = graph.attended + sp.eye_array(n, dtype=graph.attended.dtype, format="csr")
         pattern.sort_indices()
-        places = np.arange(len(pattern.indices))
-        transpose = sp.csr_array((places, pattern.indices, pattern.indptr), (n, n)).T.tocsr()
-        transpose.sort_indices()
         self.symmetric = not graph.directed
         self.indptr = index_tensor(pattern.indptr, device)
         self.indices = index_tensor(pattern.indices, device)
-        self.transposed_indptr = index_tensor(transpose.indptr, device)
-        self.transposed_indices = index_tensor(transpose.indices, device)
-        self.order = index_tensor(transpose.data, device)
+        if gradients:
+            places = np.arange(len(pattern.indices))
+            transpose = sp.csr_array((places, pattern.indices, pattern.indptr), (n, n)).T.tocsr()
+            transpose.sort_indices()
+            self.transposed_indptr = index_tensor(transpose.indptr, device)
+            self.transposed_indices = index_tensor(transpose.indices, device)
+            self.order = index_tensor(transpose.data, device)
         sizes = np.diff(pattern.indptr)
         self.centers = index_tensor(np.repeat(np.arange(n), sizes), device)
         self.neighbors = self.indices

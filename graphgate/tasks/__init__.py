@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    neighbors, classification, clustering, links, edge_attention
+    neighbors, classification, clustering, links, edge_attention, pooling
 """

@@ -100,7 +100,7 @@ class BlockedStep:
         return torch.empty(shape, device=self.x.device, dtype=self.x.dtype)
 
     @torch.no_grad()
-    def __call__(self) -> dict[str, float]:
+    def __call__(self, step: int = 0) -> dict[str, float]:
         model, loss, processes = self.model, self.loss, self.processes
         for parameter, gradient in self.gradients:
             parameter.grad = gradient

@@ -40,10 +40,12 @@ class Checkpoint:
         header = {"run": self.run, "history": history.series, "finished": finished}
         write_tensors(self.path, "checkpoint", header, _tensors(optimizer, best))
 
-    def resume(self, optimizer: Adam, best: Mapping[str, Tensor], epochs: int) -> History:
+    def resume(
+        self, optimizer: Adam, best: Mapping[str, Tensor], epochs: int, steps: int = 1
+    ) -> History:
         """Restore parameters, optimizer and the best parameters from the file.
 
-        Returns the history up to there.
+        Returns the history up to there. An epoch has `steps` steps.
 
         Without a file, or with that of another run that has finished, training starts from the
         beginning. The file of another run that has not finished is never overwritten.
@@ -71,7 +73,7 @@ class Checkpoint:
         with torch.no_grad():
             for name, tensor in current.items():
                 tensor.copy_(tensors[name])
-        optimizer.steps = len(history)
+        optimizer.steps = len(history) * steps
         logger.info("resuming %s after epoch %d of %d", what, len(history), epochs)
         return history
 

@@ -88,6 +88,10 @@ class Processes:
                 dist.broadcast(tensor, source)
         return tensor
 
+    def any(self, flag: bool) -> bool:
+        """Whether it is set in any process."""
+        return flag if self.size == 1 else bool(self.sum(torch.tensor(int(flag))))
+
     def wait(self) -> None:
         """Until all processes are here."""
         if self.size > 1:

@@ -16,6 +16,7 @@ from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.io.progress import progress_bar
 from graphgate.training.adam import Adam
 from graphgate.training.checkpoint import Checkpoint
+from graphgate.training.distributed import Processes
 from graphgate.training.history import History
 
 
@@ -23,11 +24,13 @@ from graphgate.training.history import History
 class Schedule:
     """How to train: for all epochs or, with `patience`, until the loss stops improving.
 
+    steps : updates per epoch; the loss of an epoch is the mean of those before each update.
     clip_norm : maximum gradient norm over all parameters; infinity disables clipping.
     patience : stop after this many epochs in which the loss has not fallen by `tolerance`
         (a fraction of its best value); None never stops early.
     keep_best : end with the weights of the lowest loss instead of the last ones. Weights that are
-        good from the start cannot get lost.
+        good from the start cannot get lost. Those of an epoch of several steps are the ones
+        before its last update.
     """
 
     epochs: int = 200
@@ -36,6 +39,7 @@ class Schedule:
     patience: int | None = None
     tolerance: float = 1e-4
     keep_best: bool = False
+    steps: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate <= 1e6:
@@ -52,56 +56,71 @@ class Schedule:
 
 def train(
     parameters: Mapping[str, Tensor],
-    objective: Callable[[], Mapping[str, float]],
+    objective: Callable[[int], Mapping[str, float]],
     schedule: Schedule,
     *,
     checkpoint: Checkpoint | None = None,
     show_progress: bool = True,
+    processes: Processes | None = None,
 ) -> History:
-    """Minimize in place. `objective()` fills the gradients and returns "loss" and its parts.
+    """Minimize in place. `objective(step)` fills the gradients and returns "loss" and its parts.
 
     Ctrl-C ends training after the current epoch and returns the history up to there, with a
     `TrainingWarning`; a second one interrupts immediately. A completed run whose loss
     rose raises `DivergenceError`, unless the best weights are kept; one that changed nothing or is
-    far from convergence warns.
+    far from convergence warns. Of several processes, which do the same, only the first writes
+    checkpoints and shows progress, and Ctrl-C in one of them ends training in all.
     """
+    processes = processes or Processes()
+    show_progress = show_progress and processes.leads
     optimizer = Adam(parameters, schedule.learning_rate)
     tensors = list(parameters.values())
     best = {n: t.detach().clone() for n, t in parameters.items()} if schedule.keep_best else {}
-    history = checkpoint.resume(optimizer, best, schedule.epochs) if checkpoint else History()
+    epochs, steps = schedule.epochs, schedule.steps
+    history = checkpoint.resume(optimizer, best, epochs, steps) if checkpoint else History()
     start = len(history)
+    processes.agree_on("checkpoints", f"{checkpoint is None} {history.series}")
+    writes = checkpoint if processes.leads else None
     with (
         _delayed_interrupt() as interrupted,
-        progress_bar("training", schedule.epochs, done=start, show=show_progress) as advance,
+        progress_bar("training", epochs * steps, done=start * steps, show=show_progress) as advance,
     ):
-        for epoch in range(start, schedule.epochs):
+        for epoch in range(start, epochs):
             if schedule.patience and _stalled(history.series.get("loss", []), schedule):
                 history.stopped = "patience"
                 break
-            if interrupted():
+            if processes.any(interrupted()):
                 history.stopped = "interrupted"
                 break
-            if checkpoint and epoch > start and epoch % checkpoint.every == 0:
-                checkpoint.save(optimizer, best, history, finished=False)
-            parts = objective()
-            norm = clip_gradients(tensors, schedule.clip_norm)
-            if not math.isfinite(parts["loss"] + norm):
-                raise _overflow(epoch + 1, schedule)
-            if best and parts["loss"] < min(history.series.get("loss", [math.inf])):
-                _copy(parameters, best)
-            optimizer.step()
+            if writes and epoch > start and epoch % writes.every == 0:
+                writes.save(optimizer, best, history, finished=False)
+            found: list[Mapping[str, float]] = []
+            for step in range(epoch * steps, (epoch + 1) * steps):
+                found.append(objective(step))
+                norm = clip_gradients(tensors, schedule.clip_norm)
+                if not math.isfinite(found[-1]["loss"] + norm):
+                    raise _overflow(epoch + 1, schedule)
+                if len(found) == steps:
+                    parts = _mean(found)
+                    if best and parts["loss"] < min(history.series.get("loss", [math.inf])):
+                        _copy(parameters, best)
+                optimizer.step()
+                advance(note="  ".join(f"{n} {value:,.4g}" for n, value in found[-1].items()))
             history.append(parts)
-            advance(note="  ".join(f"{name} {value:,.4g}" for name, value in parts.items()))
         # A squared gradient that overflows leaves its weight where it is from then on.
         for tensor in (*tensors, *optimizer.state.values()):
             if not bool(torch.isfinite(tensor).all()):
                 raise _overflow(len(history), schedule)
-        if checkpoint and len(history) > start:
-            checkpoint.save(optimizer, best, history, finished=history.stopped != "interrupted")
+        if writes and len(history) > start:
+            writes.save(optimizer, best, history, finished=history.stopped != "interrupted")
     if best:
         _copy(best, parameters)
     _judge(history, schedule)
     return history
+
+
+def _mean(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: sum(each[name] for each in found) / len(found) for name in found[0]}
 
 
 @torch.no_grad()

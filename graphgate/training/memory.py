@@ -2,7 +2,8 @@
 
 The peak of a run is the largest of five moments: when the weights are drawn, when they are set to
 singular vectors, when the nodes are reordered, when the attention pattern is built, and during a
-step. Each term says what it counts.
+step. By parts, the first and the last are those of a part, and the embedding of the whole graph is
+a further one. Each term says what it counts.
 While training, indices have 32 bits.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import replace
 from math import prod
 from pathlib import Path
 
+from graphgate.nn.collapsed import LARGEST_BLOCK
 from graphgate.nn.collapsed_step import buffer_shapes
 from graphgate.nn.features import row_blocks
 from graphgate.nn.svd_start import BLOCK, candidates
@@ -36,6 +38,8 @@ def graph_bytes(counts: GraphCounts) -> int:
 
 def training_bytes(plan: TrainingPlan) -> int:
     """What training takes at its peak, in addition to the graph."""
+    if plan.by_parts:
+        return _training_bytes_by_parts(plan)
     counts, width = plan.counts, plan.dtype.itemsize
     # X in another order or precision than the graph has it.
     copied = counts.entries * (width + _INDEX * counts.sparse) * (plan.reorders_nodes or width != 4)
@@ -61,7 +65,7 @@ def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> Tr
     `room` None is unlimited.
     """
     plan = replace(plan, blocks=None)
-    if plan.form != "step":
+    if plan.form != "step" or plan.by_parts:
         return plan
     own = -(-plan.architecture.dims[-1] // processes)
     widths = [min(own, _WIDEST)]
@@ -77,6 +81,28 @@ def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> Tr
     limit = needed[0] if room is None else max(room, min(needed))
     fitting = next(at for at, amount in enumerate(needed) if amount <= limit)
     return replace(plan, blocks=choices[fitting])
+
+
+def _training_bytes_by_parts(plan: TrainingPlan) -> int:
+    """Parts, and what all of their gradients take; singular vectors of a large part; embedding."""
+    counts, part, d = plan.counts, plan.of_part, plan.architecture.dims[-1]
+    width = plan.dtype.itemsize
+    started_from = replace(part, counts=counts.shrunk(plan.start_nodes))
+    start = graph_bytes(started_from.counts) + _svd_start(started_from)
+    gradients = (2 * plan.parts_per_step + 1) * plan.n_parameters * width
+    walked = 12 * counts.pairs * counts.directed  # edges in both directions
+    # X in another precision, and the squares of its entries.
+    x = counts.entries * (8 + width * (width != 4)) + 16 * counts.nodes
+    pattern = counts.attended * (2 * _INDEX + width * counts.weighted) + 20 * counts.nodes
+    layers, matrix = len(plan.architecture.dims), counts.nodes * d * width
+    attention = (layers + 4) * counts.attended * width
+    blocks = 4 * min(matrix, LARGEST_BLOCK)
+    return max(
+        _WORKSPACE + plan.n_parameters * width + start * plan.svd_start,
+        training_bytes(part) + graph_bytes(part.counts) + gradients + walked,
+        _WORKSPACE + x + 40 * counts.attended + 40 * counts.nodes,  # the pattern is built
+        _WORKSPACE + x + pattern + attention + matrix + blocks,
+    )
 
 
 def _svd_start(plan: TrainingPlan) -> int:

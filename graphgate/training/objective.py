@@ -23,13 +23,15 @@ from graphgate.training.memory import (
 )
 from graphgate.training.plan import Form, GraphCounts, TrainingPlan
 
-Objective = Callable[[], Mapping[str, float]]
+Objective = Callable[[int], Mapping[str, float]]
 
 
 def training_objective(
     model: GATEModel, graph: Graph, loss: Loss, *, limit: int | None = None
 ) -> Objective:
     """A function that leaves the gradients in `parameter.grad` and returns the loss parts.
+
+    Its argument, the number of the step, makes no difference here.
 
     limit : bytes that training may take in addition to what the process has; None is what is free.
     """
@@ -71,7 +73,7 @@ def make_objective(
     if form == "step":
         return CollapsedStep(model, x, pattern, loss)
 
-    def evaluate() -> dict[str, float]:
+    def evaluate(step: int = 0) -> dict[str, float]:
         model.zero_grad(set_to_none=True)
         parts = loss_parts(form, model, x, pattern, loss)
         parts["loss"].backward()

@@ -19,6 +19,11 @@ from graphgate.nn.collapsed_step import applies_to
 
 _REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
 
+_PARTS_ABOVE = 50_000  # nodes; a smaller graph is trained on as a whole
+_PART = 16_384  # nodes; in smaller parts, nodes lack so many neighbors that losses mislead
+_START = 50_000  # nodes that singular vectors are computed from, by parts
+_MOST_STEPS = 5  # steps in an epoch by parts
+
 Form = Literal["step", "blocked", "collapsed", "plain"]
 
 
@@ -116,6 +121,8 @@ class TrainingPlan:
     svd_start : whether weights start from singular vectors, and the best ones are kept.
     blocks : in which blocks of columns the step is taken; None takes all at once. See
         `memory.fitting_plan`.
+    part_size : nodes in a part; None trains on the whole graph.
+    parts_per_step : parts whose gradients are averaged in a step.
     """
 
     counts: GraphCounts
@@ -124,11 +131,39 @@ class TrainingPlan:
     feature_loss: bool = True
     svd_start: bool = False
     blocks: ColumnBlocks | None = None
+    part_size: int | None = None
+    parts_per_step: int = 1
+
+    @property
+    def by_parts(self) -> bool:
+        return self.part_size is not None
+
+    @property
+    def of_part(self) -> "TrainingPlan":
+        """How one of the parts is trained on."""
+        size = self.counts.nodes if self.part_size is None else self.part_size
+        return replace(self, counts=self.counts.shrunk(size), part_size=None)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """As many as visit about N nodes, but at most 5: what a step achieves does not depend on N.
+
+        One step on the whole graph.
+        """
+        if self.part_size is None:
+            return 1
+        visited = self.part_size * self.parts_per_step
+        return min(_MOST_STEPS, -(-self.counts.nodes // visited))
+
+    @property
+    def start_nodes(self) -> int:
+        """The number of nodes that the initial weights are computed from."""
+        return min(self.counts.nodes, _START) if self.by_parts else self.counts.nodes
 
     @property
     def reorders_nodes(self) -> bool:
         """Whether nodes are renumbered so that neighbors are close in memory."""
-        return self.counts.nodes > _REORDERED_ABOVE
+        return self.counts.nodes > _REORDERED_ABOVE and not self.by_parts
 
     @property
     def dense_features(self) -> bool:
@@ -172,3 +207,18 @@ class TrainingPlan:
         """Entries of X that a product visits."""
         counts = self.counts
         return counts.nodes * counts.features if self.dense_features else counts.entries
+
+
+def part_size(counts: GraphCounts, batch_size: int | str, *, published: bool) -> int | None:
+    """The number of nodes in a part that a `batch_size` means; None for the whole graph.
+
+    "auto" is the whole graph up to 50,000 nodes and in published formulations, and beyond that
+    parts of 16,384 nodes: progress follows the number of steps, and a step on a part costs a
+    fraction of one on the whole.
+    """
+    if batch_size == "full" or (batch_size == "auto" and published):
+        return None
+    if batch_size == "auto":
+        return _PART if counts.nodes > _PARTS_ABOVE else None
+    assert isinstance(batch_size, int)
+    return batch_size if batch_size < counts.nodes else None

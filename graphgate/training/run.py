@@ -1,0 +1,89 @@
+"""A run of training: all that decides its course, from the initial weights to the last ones."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from graphgate.graph.graph import Graph
+from graphgate.nn.autoencoder import GATEModel
+from graphgate.nn.losses import Loss
+from graphgate.nn.svd_start import start_from_features
+from graphgate.training.checkpoint import Checkpoint
+from graphgate.training.distributed import Processes
+from graphgate.training.history import History
+from graphgate.training.loop import Schedule, train
+from graphgate.training.part_objective import planned_objective, start_graph
+from graphgate.training.plan import TrainingPlan
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """Training on one graph. Runs that are equal, on equal graphs, give the same weights.
+
+    scale_free : edge weights count in proportion to their mean.
+    """
+
+    plan: TrainingPlan
+    loss: Loss
+    schedule: Schedule
+    seed: int
+    scale_free: bool = False
+
+    def identity(self, graph: Graph) -> str:
+        """A digest of everything that decides the course of the run; the number of epochs only
+        decides its end."""
+        what = asdict(self)
+        del what["schedule"]["epochs"]
+        text = json.dumps([what, graph.fingerprint()], default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def weight_unit(self, graph: Graph) -> float:
+        """What edge weights are divided by: their mean, or 1 where there are none."""
+        if not (self.scale_free and graph.n_edges):
+            return 1.0
+        return float(graph.adjacency.data.mean(dtype=np.float64))
+
+    def execute(
+        self,
+        graph: Graph,
+        device: torch.device,
+        processes: Processes,
+        *,
+        checkpoint: Path | None = None,
+        checkpoint_every: int = 50,
+        limit: int | None = None,
+        show_progress: bool = True,
+    ) -> tuple[GATEModel, History]:
+        """The trained network. Processes that share the run get the same one.
+
+        limit : of the memory, as in `training_objective`.
+        """
+        saving = None
+        if checkpoint is not None or processes.size > 1:
+            identity = self.identity(graph)
+            processes.agree_on("graphs or parameters", identity)
+            saving = (
+                None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every, identity)
+            )
+        rng = np.random.default_rng(self.seed)
+        model = GATEModel(self.plan.architecture, rng, dtype=self.plan.dtype)
+        if self.plan.svd_start:
+            start_from_features(model, start_graph(self.plan, graph, self.seed), rng)
+        model.to(device)
+        weighted = graph.with_weights_in(self.weight_unit(graph))
+        objective = planned_objective(
+            self.plan, model, weighted, self.loss, self.seed, processes, limit=limit
+        )
+        history = train(
+            dict(model.named_parameters()),
+            objective,
+            self.schedule,
+            checkpoint=saving,
+            show_progress=show_progress,
+            processes=processes,
+        )
+        return model, history
