@@ -14,14 +14,13 @@ from test_collapsed import LAYERS, LOSSES, assert_same
 
 from graphgate.datasets.synthetic import community_graph
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning
-from graphgate.estimators import gate as gates
 from graphgate.estimators.estimate import plan_for
 from graphgate.estimators.gate import GATE
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training import blocked_step, memory
+from graphgate.training import blocked_step, memory, part_objective
 from graphgate.training import objective as objectives
 from graphgate.training.blocked_step import BlockedStep
 from graphgate.training.distributed import Processes
@@ -163,7 +162,7 @@ def fitted(gate, graph, monkeypatch):
         made.append(training_objective(*args, **kwargs))
         return made[-1]
 
-    monkeypatch.setattr(gates, "training_objective", watched)
+    monkeypatch.setattr(part_objective, "training_objective", watched)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingWarning)  # so few epochs have not converged
         gate.fit(graph)

@@ -25,6 +25,7 @@ from graphgate.cli.options import (
     Epochs,
     GraphOptions,
     LearningRate,
+    MemoryLimit,
     Method,
     Nodes,
     NoStructure,
@@ -32,12 +33,13 @@ from graphgate.cli.options import (
     Preset,
     ReconstructionOut,
     ScoresOut,
+    Scratch,
     Seed,
     StructureWeight,
     reads_graph,
 )
 from graphgate.cli.outputs import Outputs
-from graphgate.cli.program import EMBEDDINGS, app, command_line, print_graph
+from graphgate.cli.program import EMBEDDINGS, app, command_line, leads, print_graph
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,12 +78,14 @@ def embed(
     method: Method = None,
     seed: Seed = 0,
     dtype: Dtype = "float32",
+    memory_limit: MemoryLimit = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Run even if it is not expected to fit into memory."),
     ] = False,
     components: Components = None,
     no_structure: NoStructure = None,
+    scratch: Scratch = None,
     scores: ScoresOut = None,
     attention: AttentionOut = None,
     dims: Dims = None,
@@ -101,6 +105,8 @@ def embed(
     itself; the paper's model is trained. With --run, everything goes into one folder together with
     a record of parameters, inputs and versions; --repeat reruns it and reports whether the result
     is bit-identical.
+
+    Several processes share the work: torchrun --nproc-per-node 2 -m graphgate embed …
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
@@ -122,6 +128,7 @@ def embed(
         "linear": {
             "n_components": components,
             "structure": None if no_structure is None else False,
+            "scratch": scratch,
         },
     }
     outputs = Outputs(out, model, attention, scores, reconstruction, page)
@@ -146,14 +153,20 @@ def embed(
         chosen = chosen_method(
             method,
             params["gate"] | {"attention": attention},
-            {"components": components, "no_structure": no_structure, "scores": scores},
+            {
+                "components": components,
+                "no_structure": no_structure,
+                "scratch": scratch,
+                "scores": scores,
+            },
         )
+        common = {"dtype": dtype, "memory_limit": memory_limit}
         assert edges is not None
         inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
         reading, threads = options.reading().to_dict(), torch.get_num_threads()
         graph = graphgate.read_graph(edges, nodes, **reading)
         print_graph(graph)
-        gate = make_estimator(chosen, params[chosen] | {"dtype": dtype}, options, seed)
+        gate = make_estimator(chosen, params[chosen] | common, options, seed)
         with naming_files(edges, nodes):
             prepared = gate.prepare(graph)
         outputs.check_names(graph, gate, run)
@@ -161,6 +174,8 @@ def embed(
             check_memory(gate, prepared)
         with measured() as cost:
             gate.fit(prepared)
+    if not leads():
+        return
     if isinstance(gate, graphgate.LinearGATE):
         for sentence in gate.report_.sentences():
             typer.echo(sentence)

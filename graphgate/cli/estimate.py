@@ -24,6 +24,7 @@ from graphgate.cli.options import (
     Epochs,
     GraphOptions,
     Json,
+    MemoryLimit,
     Method,
     Nodes,
     NoStructure,
@@ -49,6 +50,7 @@ def estimate(
         float, typer.Option(help="Fraction of feature values that are nonzero.")
     ] = 1.0,
     dtype: Dtype = "float32",
+    memory_limit: MemoryLimit = None,
     json: Json = None,
     method: Method = None,
     components: Components = None,
@@ -92,16 +94,20 @@ def estimate(
         directed=bool(options.directed),
         method=chosen,
         dtype=dtype,
+        memory_limit=memory_limit,
         scale=not options.no_scale,
         **params,
     )
-    from graphgate.estimators.estimate import format_seconds
     from graphgate.training.memory import format_bytes
+    from graphgate.training.speed import format_seconds
 
-    available, content = found.available_bytes, {"method": chosen, **asdict(found)}
+    available, sentence = found.available_bytes, found.plan.sentence()
+    content = {"method": chosen, **asdict(found), "plan": sentence}
     rows = [
+        ["plan", sentence],
         ["graph", format_bytes(found.graph_bytes)],
         ["fit, in addition", format_bytes(found.training_bytes)],
+        *([["files", format_bytes(disk)]] if (disk := getattr(found, "disk_bytes", 0)) else []),
         ["available memory", "unknown" if available is None else format_bytes(available)],
         ["fit", "—" if found.seconds is None else format_seconds(found.seconds)],
     ]

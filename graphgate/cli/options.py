@@ -68,6 +68,16 @@ NoStructure = Annotated[
         "--no-structure", help="Leave out the place in this graph, to embed other graphs later."
     ),
 ]
+Scratch = Annotated[
+    Path | None,
+    _linear_option(help="New folder for intermediate results, from which the same run resumes."),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        help="Memory that the process may take in all, such as 2GiB; default: what is free."
+    ),
+]
 ScoresOut = Annotated[
     Path | None,
     _linear_option(help="Write how likely each edge is, one row per edge: .parquet or .csv."),

@@ -6,10 +6,11 @@ Commands print with the other functions: tables, a summary of a graph, and resul
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,10 +59,17 @@ def _options(
     """Options of the program itself; its help text is given above."""
 
 
+def leads() -> bool:
+    """Whether this process prints and writes: the only one, or the first that `torchrun` starts."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def main() -> None:
     """Run a command; a user error is one line and exit code 2."""
     try:
-        with warnings_as_notes():
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1 and sys.argv[1:2] != ["embed"]:
+            raise InputError("only `graphgate embed` is shared by processes; omit torchrun")
+        with _printing(leads()), warnings_as_notes():
             app()
     except InputError as error:
         _fail(str(error))
@@ -76,8 +84,21 @@ def main() -> None:
         raise
 
 
+@contextmanager
+def _printing(shown: bool) -> Iterator[None]:
+    """Print, or not."""
+    if shown:
+        yield
+        return
+    with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        yield
+
+
 def _fail(message: str) -> None:
-    typer.echo(f"graphgate: {message}", err=True)
+    # What is wrong is the same for all processes, unless it is on another machine.
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        where = "" if leads() else f" (process {os.environ['RANK']})"
+        typer.echo(f"graphgate{where}: {message}", err=True)
     sys.exit(2)
 
 

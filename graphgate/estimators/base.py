@@ -7,6 +7,7 @@ applies it. A graph with only edges gets structural attributes, computed from th
 not fit what the estimator was fitted on is refused.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -22,6 +23,10 @@ from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.structural import structural_attributes
+from graphgate.training.memory import format_bytes
+from graphgate.training.speed import format_seconds, seconds_for
+
+logger = logging.getLogger(__name__)
 
 Content = Literal["features", "attributes", "edges"]
 
@@ -213,6 +218,12 @@ class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
 def is_graphs(X: Any) -> bool:
     """Whether it is a list of graphs; what else the list has is checked when they are joined."""
     return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Graph)
+
+
+def log_plan(plan: str, needed: int, sparse: float, dense: float) -> None:
+    """Say how a fit will be done, in how much memory beside the graph, and about how long."""
+    seconds = format_seconds(seconds_for(sparse, dense))
+    logger.info("plan: %s; about %s of memory and %s", plan, format_bytes(needed), seconds)
 
 
 def _attributes(graph: Graph) -> Attributes:

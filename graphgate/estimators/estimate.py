@@ -57,6 +57,7 @@ class TrainingTime:
 class Estimate:
     """Memory and time of a run.
 
+    plan : how it is trained.
     graph_bytes : the graph in memory.
     training_bytes : what training takes at its peak, in addition to the graph.
     available_bytes : memory available now; None where unknown.
@@ -67,6 +68,7 @@ class Estimate:
     time : `TrainingTime`; None if not even the graph to measure on fits into memory.
     """
 
+    plan: TrainingPlan
     graph_bytes: int
     training_bytes: int
     available_bytes: int | None
@@ -137,6 +139,7 @@ def estimate(
     least = training_bytes(plan_for(like, gate, room)) + graph_bytes(like)
     measurable = room is None or least <= room
     return Estimate(
+        plan,
         graph_bytes(counts),
         training,
         available,
@@ -242,11 +245,3 @@ def _epoch_seconds(gate: GATE, graph: Graph) -> float:
             optimizer.step()
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds[1:]))
-
-
-def format_seconds(seconds: float) -> str:
-    """A duration with a suitable unit."""
-    for limit, unit, size in ((1, "ms", 1e-3), (100, "s", 1), (7200, "min", 60)):
-        if seconds < limit:
-            return f"{seconds / size:.{1 if unit == 's' else 0}f} {unit}"
-    return f"{seconds / 3600:.1f} h"

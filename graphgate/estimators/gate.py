@@ -1,5 +1,6 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
+import logging
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder
+from graphgate.estimators.base import GraphEmbedder, log_plan
 from graphgate.estimators.embedded_graph import EmbeddedGraph
 from graphgate.estimators.persistence import (
     PARAMS,
@@ -28,9 +29,16 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.distributed import current_processes
 from graphgate.training.loop import Schedule
-from graphgate.training.memory import room_within
+from graphgate.training.memory import (
+    available_bytes,
+    fitting_plan,
+    room_within,
+    training_bytes,
+)
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
 from graphgate.training.run import TrainingRun
+
+logger = logging.getLogger(__name__)
 
 
 class GATE(GraphEmbedder):
@@ -165,11 +173,17 @@ class GATE(GraphEmbedder):
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
         if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
             warnings.warn(
-                f"{processes.size} processes share this run, but a step has only "
-                f"{plan.parts_per_step} parts; raise parts_per_step, or start fewer processes",
+                f"{processes.size} processes share this run, but parts_per_step is "
+                f"{plan.parts_per_step}; raise it, or start fewer processes",
                 TrainingWarning,
                 stacklevel=2,
             )
+        limit = room_within(arguments.memory_limit(self.memory_limit))
+        if processes.leads and logger.isEnabledFor(logging.INFO):
+            room = available_bytes() if limit is None else limit
+            planned, steps = fitting_plan(plan, room, processes.size), plan.steps_per_epoch
+            each = [schedule.epochs * steps * amount / processes.size for amount in planned.work()]
+            log_plan(planned.sentence(processes.size), training_bytes(planned), *each)
         run = TrainingRun(
             plan,
             loss,
@@ -183,7 +197,7 @@ class GATE(GraphEmbedder):
             processes,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             checkpoint_every=arguments.integer("checkpoint_every", self.checkpoint_every),
-            limit=room_within(arguments.memory_limit(self.memory_limit)),
+            limit=limit,
             show_progress=self.progress,
         )
         self.weight_unit_ = run.weight_unit(graph)

@@ -1,20 +1,14 @@
 """What fitting LinearGATE takes: memory from the sizes of its arrays, time from its products."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
-
-import torch
 
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.linear.linear_plan import LinearPlan, LinearSize
-from graphgate.nn.pattern import csr_tensor
 from graphgate.training.memory import graph_bytes
 from graphgate.training.plan import GraphCounts
+from graphgate.training.speed import seconds_for
 
 _START = 0.2  # seconds of what does not depend on the size
 
@@ -63,34 +57,7 @@ def estimate_linear(
 
 def linear_seconds(size: LinearSize, plan: LinearPlan) -> float:
     """The duration of a fit on one process, from speeds measured on this machine just now."""
-    sparse, dense = size.work(plan)
-    gathered, multiplied = _speeds()
-    return _START + sparse / gathered + dense / multiplied
-
-
-@cache
-def _speeds() -> tuple[float, float]:
-    """Numbers per second that a sparse product reads, and products of numbers in a dense one."""
-    n, each, columns = 1 << 18, 8, 32
-    generator = torch.Generator().manual_seed(0)
-    indices = torch.randint(n, (n * each,), generator=generator, dtype=torch.int32)
-    indptr = torch.arange(0, n * each + 1, each, dtype=torch.int32)
-    matrix = csr_tensor(indptr, indices, torch.ones(n * each), (n, n))
-    wide, square = torch.ones(n, columns), torch.ones(1024, 1024)
-    return (
-        n * each * columns / _seconds(lambda: matrix @ wide),
-        square.numel() * 1024 / _seconds(lambda: square @ square),
-    )
-
-
-def _seconds(function: Callable[[], Any]) -> float:
-    """The shortest of three calls."""
-    found = []
-    for _ in range(3):
-        start = time.perf_counter()
-        function()
-        found.append(time.perf_counter() - start)
-    return min(found)
+    return _START + seconds_for(*size.work(plan))
 
 
 def graph_like(counts: GraphCounts) -> Graph:

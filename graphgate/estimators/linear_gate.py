@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder
+from graphgate.estimators.base import GraphEmbedder, log_plan
 from graphgate.estimators.embedded_graph import ScoredGraph
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
@@ -37,6 +38,8 @@ from graphgate.preprocessing.structural import structural_attributes
 from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.memory import available_bytes, room_within
 from graphgate.training.plan import GraphCounts
+
+logger = logging.getLogger(__name__)
 
 
 class LinearGATE(GraphEmbedder):
@@ -123,6 +126,9 @@ class LinearGATE(GraphEmbedder):
             processes.agree_on("graphs or parameters", run)
         plan = self._plan(graph)
         steps = plan.steps(graph.n_features, structure=structure and graph.n_edges > 0)
+        if processes.leads and logger.isEnabledFor(logging.INFO):
+            size = self.size(GraphCounts.of(graph))
+            log_plan(plan.sentence(processes.size), size.bytes(plan), *size.work(plan))
         show = self.progress and processes.leads
         with progress_bar("solving", steps / processes.size, show=show) as advance:
             workspace = Workspace(

@@ -15,8 +15,8 @@ from graphgate.training.tall_matrix import row_chunks
 Product = Callable[[Tensor], Tensor]
 
 _PASSES = 3  # products with YᵀY before the last one
-_DEPENDENT = 1e-2  # ratio of pivots below which moments in single precision are too coarse
-_CHUNK = 1 << 16  # rows at a time
+_DEPENDENT = 1e-3  # ratio of pivots below which rounding of the columns shows
+_CHUNK = 1 << 14  # rows at a time
 _TALL = 100  # rows per column from which the decomposition of an m×m matrix costs little
 
 
@@ -26,11 +26,15 @@ def right_singular_vectors(
     rank: int,
     generator: torch.Generator,
     dtype: torch.dtype,
+    *,
+    moments: Product | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The leading right singular vectors of an n×m matrix Y, (m, k), and its singular values, (k,).
 
     squares : the product of YᵀY with dense columns.
     rank : of which k = min(rank, n, m).
+    moments : (Y m)ᵀ (Y m) for dense columns m, in double precision. Vectors whose singular values
+        are close are then the same whatever rounding does to sums over many rows.
 
     Signs are fixed: the entry of largest magnitude of every vector is positive.
     """
@@ -48,7 +52,8 @@ def right_singular_vectors(
     else:
         found = torch.eye(m, dtype=dtype)
     # Of the few columns that are left, the moments in double precision are exact enough.
-    values, rotation = torch.linalg.eigh((found.T @ squares(found)).double())
+    few = found.double().T @ squares(found).double() if moments is None else moments(found)
+    values, rotation = torch.linalg.eigh(few)
     vectors = found @ rotation.flip(1)[:, :k].to(dtype)
     # Row by row, as they are read from a file: the layout decides the last bits of products.
     lengths = values.flip(0)[:k].clamp_min(0).sqrt()
@@ -59,20 +64,29 @@ def orthonormalized(columns: Tensor) -> Tensor:
     """Orthonormal columns that span the same space, in place where there are many rows.
 
     Of many rows, twice by the Cholesky factor of the moments, which takes products alone, unless
-    the columns are nearly dependent.
+    the columns are nearly dependent. Everything is computed in double precision, so that the number
+    of threads makes no difference.
     """
     n, m = columns.shape
     if n < _TALL * m:
-        return torch.linalg.qr(columns).Q
+        return _factored(columns)
     for _ in range(2):
-        factor, failed = torch.linalg.cholesky_ex((columns.T @ columns).double())
+        squares = torch.zeros(m, m, dtype=torch.float64)
+        for rows in row_chunks(n, _CHUNK):
+            some = columns[rows].double()
+            squares.addmm_(some.T, some)
+        factor, failed = torch.linalg.cholesky_ex(squares)
         pivots = factor.diagonal()
         if failed or pivots.min() < _DEPENDENT * pivots.max():
-            return torch.linalg.qr(columns).Q
+            return _factored(columns)
         inverse = torch.linalg.inv(factor).T.to(columns.dtype)
         for rows in row_chunks(n, _CHUNK):
             columns[rows] = columns[rows] @ inverse
     return columns
+
+
+def _factored(columns: Tensor) -> Tensor:
+    return torch.linalg.qr(columns.double()).Q.to(columns.dtype)
 
 
 def with_fixed_signs(vectors: Tensor) -> Tensor:

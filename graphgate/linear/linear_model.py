@@ -70,14 +70,24 @@ class LinearModel:
         shape = (n, n_block_columns(len(coordinates.center), 0 if known is None else known.rank))
 
         def squares(m: Tensor) -> Tensor:
-            found = torch.zeros_like(m)
+            found = torch.zeros_like(m, dtype=torch.float64)
             for chunk in workspace.chunks:
                 rows = blocks(chunk)
-                found.addmm_(rows.T, rows @ m)
+                found += rows.T @ (rows @ m)
+            workspace.advance()
+            return workspace.sum(found).to(m.dtype)
+
+        def moments(m: Tensor) -> Tensor:
+            found = torch.zeros(m.shape[1], m.shape[1], dtype=torch.float64)
+            for chunk in workspace.chunks:
+                some = (blocks(chunk) @ m).double()
+                found.addmm_(some.T, some)
             workspace.advance()
             return workspace.sum(found)
 
-        projection, _ = right_singular_vectors(squares, shape, n_components, generator, dtype)
+        projection, _ = right_singular_vectors(
+            squares, shape, n_components, generator, dtype, moments=moments
+        )
         model = cls(unit, coordinates, reconstruction, known, projection)
         return model, workspace.all_rows(_projected(workspace, blocks, projection))
 

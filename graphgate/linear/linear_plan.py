@@ -55,6 +55,13 @@ class LinearPlan:
         width = -(-coordinates // -(-coordinates // width))
         return cls(coordinates, factors, compared, width, spilled)
 
+    def sentence(self, processes: int = 1) -> str:
+        """The plan in words."""
+        shared = "" if processes == 1 else f", shared by {processes} processes"
+        some = "" if self.width >= self.coordinates else f", {self.width} at a time"
+        where = "in a temporary file" if self.spilled else "in memory"
+        return f"linear, at most {self.coordinates} coordinates{some}, {where}{shared}"
+
     def steps(self, n_features: int, *, structure: bool) -> int:
         """About how often a `Workspace` says that it has advanced."""
         r = min(n_features, self.coordinates)

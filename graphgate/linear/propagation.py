@@ -77,11 +77,14 @@ def averaging(steps: int, own: float) -> list[float]:
 
 
 def in_units_of(matrix: sp.csr_array, unit: float, dtype: torch.dtype) -> sp.csr_array:
-    """A matrix divided by a number, in the given precision; its pattern is shared."""
-    kind = np.float64 if dtype == torch.float64 else np.float32
-    values = matrix.data if unit == 1 else np.divide(matrix.data, unit, dtype=np.float64)
-    parts = (values.astype(kind, copy=False), matrix.indices, matrix.indptr)
-    return sp.csr_array(parts, matrix.shape)
+    """A matrix divided by a number; its pattern is shared.
+
+    In double precision, unless all entries are 1 and the results need not be in it.
+    """
+    values = matrix.data
+    if unit != 1 or dtype == torch.float64 or not (values == 1).all():
+        values = np.divide(values, unit, dtype=np.float64)
+    return sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
 
 
 def symmetrically_normalized(matrix: sp.csr_array) -> sp.csr_array:

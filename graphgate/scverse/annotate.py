@@ -193,7 +193,7 @@ def _write(
     params = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in gate.get_params().items()
-        if isinstance(value, (bool, int, float, str, tuple))
+        if isinstance(value, (bool, int, float, str, tuple)) and name != "progress"
     }
     adata.uns[RECORD] = {
         "method": next(name for name, kind in EMBEDDERS.items() if isinstance(gate, kind)),

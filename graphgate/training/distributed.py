@@ -5,6 +5,7 @@ elsewhere there is one process, and nothing is sent. Traffic is neither encrypte
 so use trusted networks only.
 """
 
+import atexit
 import hashlib
 import os
 import time
@@ -132,5 +133,6 @@ def current_processes() -> Processes:
         if any(name not in os.environ for name in _ENVIRONMENT) or os.environ["WORLD_SIZE"] == "1":
             return Processes()
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+        atexit.register(dist.destroy_process_group)
     local_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     return Processes(dist.get_rank(), dist.get_world_size(), local_size)

@@ -31,8 +31,8 @@ _WORKSPACE = 24 * 2**20  # what libraries of linear algebra allocate when they a
 def graph_bytes(counts: GraphCounts) -> int:
     """A `Graph` in memory: features, adjacency, ids."""
     x = counts.entries * 4 + (counts.entries + counts.nodes) * _INDEX * counts.sparse
-    # Its indices are built from 64-bit row numbers, and its weights from Python floats.
-    adjacency = counts.pairs * ((8 if counts.weighted else 4) + 8) + 8 * counts.nodes
+    # Its weights are built from Python floats.
+    adjacency = counts.pairs * ((8 if counts.weighted else 4) + _INDEX) + _INDEX * counts.nodes
     return x + adjacency + 8 * counts.nodes
 
 

@@ -180,6 +180,31 @@ class TrainingPlan:
             return "collapsed"
         return "step" if self.blocks is None else "blocked"
 
+    def sentence(self, processes: int = 1) -> str:
+        """The plan in words."""
+        shared = "" if processes == 1 else f", shared by {processes} processes"
+        if self.part_size is not None:
+            each = "a part" if self.parts_per_step == 1 else f"{self.parts_per_step} parts"
+            return f"GATE by parts of {self.part_size:,} nodes, {each} per step{shared}"
+        if self.blocks is None:
+            return f"GATE on the whole graph at once{shared}"
+        where = " and a temporary file" if self.blocks.spilled else ""
+        return f"GATE on the whole graph, in blocks of {self.blocks.width} columns{where}{shared}"
+
+    def work(self) -> tuple[float, float]:
+        """Of one step: numbers that sparse products read, and products of numbers in dense ones."""
+        if self.part_size is not None:
+            sparse, dense = self.of_part.work()
+            return self.parts_per_step * sparse, self.parts_per_step * dense
+        sizes, counts = self.architecture.sizes, self.counts
+        forward = self._plain() if self.form == "plain" else self._collapsed()
+        columns = sum(sizes) + sum(sizes[1:-1]) if self.form == "plain" else sizes[-1]
+        sparse = counts.attended * columns * (1 if self.form == "plain" else 2 * len(sizes) - 1)
+        if not self.dense_features:
+            sparse += counts.entries * sizes[-1]
+        # The backward pass takes about twice as many.
+        return 3 * sparse, 3 * max(0, forward - sparse)
+
     @property
     def n_parameters(self) -> int:
         return sum(prod(shape) for shape in parameter_shapes(self.architecture).values())
