@@ -91,6 +91,6 @@ def test_a_tall_matrix_is_decomposed_from_all_its_columns():
 
 def test_signs_are_fixed_by_the_largest_entry():
     columns = torch.tensor([[1.0, -3.0, 0.0], [-2.0, 1.0, 0.0]])
-    assert with_fixed_signs(columns).tolist() == [[-1.0, 3.0, 0.0], [2.0, -1.0, 0.0]]
+    assert with_fixed_signs(columns.clone()).tolist() == [[-1.0, 3.0, 0.0], [2.0, -1.0, 0.0]]
     found = found_for(np.random.default_rng(5).normal(size=(20, 15)), 7)
     assert (np.take_along_axis(found, np.abs(found).argmax(axis=0)[None], axis=0) > 0).all()

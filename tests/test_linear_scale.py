@@ -162,10 +162,10 @@ def test_large_graphs_use_fewer_columns():
     small, large = LinearPlan.of(LARGE), LinearPlan.of(LARGE + 1)
     assert (small.coordinates, small.factors, small.decoder_coordinates) == (512, 128, 256)
     assert (large.coordinates, large.factors, large.decoder_coordinates) == (128, 64, 64)
-    assert LinearPlan.of(60_000).width == 512
+    assert LinearPlan.of(30_000).width == 512
     assert not LinearPlan.of(60_000).spilled
     million = LinearPlan.of(1_000_000)
-    assert (million.width, million.spilled) == (32, True)
+    assert (million.width, million.spilled) == (16, True)
 
 
 def test_a_limit_makes_blocks_narrower_and_uses_files():
@@ -174,16 +174,16 @@ def test_a_limit_makes_blocks_narrower_and_uses_files():
     free = size.plan(None)
     needed = size.bytes(free)
     assert size.plan(needed) == free
-    spilled = size.plan(int(0.8 * needed), limited=True)
+    spilled = size.plan(int(0.8 * needed), limit=1)
     assert spilled.spilled
     assert spilled.width == free.width
-    limited = size.plan(int(0.4 * needed), limited=True)
+    limited = size.plan(int(0.4 * needed), limit=1)
     assert limited.width < free.width
     assert size.bytes(limited) <= 0.4 * needed < size.bytes(spilled) <= 0.8 * needed
     assert limited.coordinates == free.coordinates
     assert limited.disk_bytes(counts) == 5 * 128 * 300_000 * 4
     with pytest.raises(MemoryLimitError, match=r"memory_limit leaves 100 MiB; raise it"):
-        size.plan(100 * 2**20, limited=True)
+        size.plan(100 * 2**20, limit=2**20)
     # What is merely free is no reason to refuse.
     assert size.plan(100 * 2**20).spilled
 

@@ -264,13 +264,9 @@ class LinearGATE(GraphEmbedder):
         structure = arguments.boolean("structure", self.structure)
         return LinearSize(counts, components, structure, arguments.dtype(self.dtype).itemsize)
 
-    def room(self) -> int | None:
-        """What `memory_limit` leaves now; None where there is none."""
-        return room_within(arguments.memory_limit(self.memory_limit))
-
     def _plan(self, graph: Graph) -> LinearPlan:
-        size, room = self.size(GraphCounts.of(graph)), self.room()
-        return size.plan(available_bytes() if room is None else room, limited=room is not None)
+        size, limit = self.size(GraphCounts.of(graph)), arguments.memory_limit(self.memory_limit)
+        return size.plan(available_bytes() if limit is None else room_within(limit), limit=limit)
 
     def _files(self, processes: Processes, run: str) -> Scratch | None:
         """Those to resume from, if they are wanted."""

@@ -52,7 +52,7 @@ def right_singular_vectors(
     else:
         found = torch.eye(m, dtype=dtype)
     # Of the few columns that are left, the moments in double precision are exact enough.
-    few = found.double().T @ squares(found).double() if moments is None else moments(found)
+    few = _moments(found, squares(found)) if moments is None else moments(found)
     values, rotation = torch.linalg.eigh(few)
     vectors = found @ rotation.flip(1)[:, :k].to(dtype)
     # Row by row, as they are read from a file: the layout decides the last bits of products.
@@ -71,11 +71,7 @@ def orthonormalized(columns: Tensor) -> Tensor:
     if n < _TALL * m:
         return _factored(columns)
     for _ in range(2):
-        squares = torch.zeros(m, m, dtype=torch.float64)
-        for rows in row_chunks(n, _CHUNK):
-            some = columns[rows].double()
-            squares.addmm_(some.T, some)
-        factor, failed = torch.linalg.cholesky_ex(squares)
+        factor, failed = torch.linalg.cholesky_ex(_moments(columns, columns))
         pivots = factor.diagonal()
         if failed or pivots.min() < _DEPENDENT * pivots.max():
             return _factored(columns)
@@ -85,11 +81,19 @@ def orthonormalized(columns: Tensor) -> Tensor:
     return columns
 
 
+def _moments(left: Tensor, right: Tensor) -> Tensor:
+    """leftᵀ right in double precision, some rows at a time."""
+    found = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64)
+    for rows in row_chunks(len(left), _CHUNK):
+        found.addmm_(left[rows].double().T, right[rows].double())
+    return found
+
+
 def _factored(columns: Tensor) -> Tensor:
     return torch.linalg.qr(columns.double()).Q.to(columns.dtype)
 
 
 def with_fixed_signs(vectors: Tensor) -> Tensor:
-    """The columns, each multiplied by the sign of its entry of largest magnitude."""
-    largest = vectors.gather(0, vectors.abs().argmax(dim=0, keepdim=True))
-    return vectors * torch.where(largest < 0, -1.0, 1.0).to(vectors.dtype)
+    """The columns in place, each multiplied by the sign of its entry of largest magnitude."""
+    opposite = -vectors.amin(dim=0) > vectors.amax(dim=0)
+    return vectors.mul_(torch.where(opposite, -1.0, 1.0).to(vectors.dtype))

@@ -23,7 +23,7 @@ from graphgate.linear.linear_plan import MOST_HIDDEN
 from graphgate.linear.node_states import SHALLOW_RESTART, SHALLOW_STEPS, NodeStates
 from graphgate.linear.propagation import Propagation
 from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
-from graphgate.linear.structure import StructureFactors
+from graphgate.linear.structure import decomposed
 from graphgate.linear.workspace import Workspace
 
 TERMS = (
@@ -83,7 +83,7 @@ class EdgeDecoder:
         generator = torch.Generator().manual_seed(seed)
         factors = None
         if model.structure is not None:
-            _, factors = StructureFactors.fit(thinned, workspace, generator, dtype)
+            factors = decomposed(thinned, workspace, generator, dtype)[1]
         masked = random_half(graph.n_nodes, generator, dtype)
         hidden = random_hidden(graph.n_nodes, generator)[workspace.mine]
         states = NodeStates.of(
@@ -133,9 +133,9 @@ def unit_blocks(
         factors = workspace.all_rows(states.factors)
         yield TERMS[5], states.unit_factors(factors[chosen])
         smoothed = workspace.by_columns(
-            factors, lambda m: states.propagation.smooth(m, SHALLOW_STEPS, SHALLOW_RESTART)
+            factors, lambda m: states.propagation.smooth(m, SHALLOW_STEPS, SHALLOW_RESTART)[chosen]
         )
-        yield TERMS[6], states.unit_factors(smoothed[chosen])
+        yield TERMS[6], states.unit_factors(smoothed)
     yield DEGREES, torch.log1p(states.propagation.degrees[chosen])[:, None]
 
 

@@ -8,11 +8,11 @@ from graphgate.training.memory import format_bytes
 from graphgate.training.plan import GraphCounts
 
 LARGE = 100_000  # nodes above which fewer columns are used
-_BLOCK = 1 << 25  # numbers in a block of columns
+_BLOCK = 1 << 24  # numbers in a block of columns
 _IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
-_NARROWEST = 4  # columns in a block
+_NARROWEST = 8  # columns in a block
 _STATES = 5  # matrices of all nodes that are kept until the embedding is computed
-_BUFFERS = 7  # blocks of columns that are in memory while the next ones are computed
+_BUFFERS = 8  # blocks of columns that are in memory while the next ones are computed
 _WORKSPACE = 64 * 2**20  # what libraries of linear algebra allocate when they are first used
 EXTRA = 16  # columns beyond the rank in a decomposition
 MOST_HIDDEN = 25_000  # edges that the structure decoder is fitted on, and measured on
@@ -107,8 +107,8 @@ class LinearSize:
         factors, embedding = k * column, self.n_components * column
         thinned = 0 if plan.spilled else (_STATES + 1) * compared * column
         thinned += _BUFFERS * min(plan.width, compared) * column
-        ends = 3 * min(n, 4 * MOST_HIDDEN) * compared * size
-        decoding = x + factors + max(normalized, operator + thinned, operator + 2 * factors + ends)
+        ends = 3 * min(n, 4 * MOST_HIDDEN) * max(compared, k) * size
+        decoding = x + factors + max(normalized, operator + thinned, operator + ends)
         # Pairs are sorted as numbers of 64 bits, then the graph is there twice.
         splitting, copy = 24 * counts.pairs, 8 * counts.pairs
         return _WORKSPACE + max(
@@ -137,11 +137,12 @@ class LinearSize:
         used = self.structure and self.counts.pairs
         return min(plan.factors, self.counts.nodes) if used else 0
 
-    def plan(self, available: int | None, *, limited: bool = False) -> LinearPlan:
+    def plan(self, available: int | None, *, limit: int | None = None) -> LinearPlan:
         """The plan for this size.
 
         available : bytes that the fit may take in addition to the graph; None where unknown.
-        limited : whether that is a limit to keep rather than an estimate of what is free.
+        limit : of the memory of the process, if what is available is what it leaves. It is kept
+            within a fifth, or refused.
         """
         n, itemsize = self.counts.nodes, self.itemsize
         plan = LinearPlan.of(n, itemsize=itemsize)
@@ -151,7 +152,7 @@ class LinearSize:
         narrow = LinearPlan.of(n, itemsize=itemsize, room=0)
         room = available - self.bytes(narrow) + _BUFFERS * narrow.width * n * itemsize
         smaller = LinearPlan.of(n, itemsize=itemsize, room=max(0, room))
-        if limited and self.bytes(smaller) > available:
+        if limit is not None and self.bytes(smaller) > available + limit // 5:
             raise MemoryLimitError(
                 f"the fit needs about {format_bytes(self.bytes(smaller))} of memory beside the "
                 "graph, even a few columns at a time, but memory_limit leaves "

@@ -117,7 +117,7 @@ def _computed(
     for name, block in propagation.walk(own, depths):
         if name == "context" and masked is not None and other is not None:
             # Propagation is linear, so what comes from the other half is the rest.
-            other = torch.where(masked > 0, block - other, other)
+            other.mul_(1 - 2 * masked).addcmul_(masked, block)
         yield name, block
     if other is not None:
         yield "seen", other

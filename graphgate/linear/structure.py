@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from graphgate.graph.graph import Graph
+from graphgate.graph.validation import TEXT
 from graphgate.linear.decomposition import right_singular_vectors
 from graphgate.linear.propagation import (
     csr_matrix,
@@ -39,18 +40,8 @@ class StructureFactors:
         cls, graph: Graph, workspace: Workspace, generator: torch.Generator, dtype: torch.dtype
     ) -> tuple[Self, Tensor]:
         """The factors of a graph, and those of the nodes of this process, (n, k)."""
-        matrix = _normalized(graph, dtype)
-        operator = csr_matrix(matrix, dtype)
-        transposed = csr_matrix(matrix.T.tocsr(), dtype) if graph.directed else operator
-
-        def squares(m: Tensor) -> Tensor:
-            found = workspace.by_columns(m, lambda some: transposed @ (operator @ some))
-            workspace.advance()
-            return found
-
-        n, rank = graph.n_nodes, workspace.plan.factors
-        vectors, _ = right_singular_vectors(squares, (n, n), rank, generator, dtype)
-        return cls(plain_ids(graph.ids), vectors), _times_rows(matrix, workspace, vectors)
+        vectors, factors = decomposed(graph, workspace, generator, dtype)
+        return cls(plain_ids(graph.ids), vectors), factors
 
     def of(self, graph: Graph, workspace: Workspace) -> Tensor:
         """(n, k), the factors of the nodes of any graph; zero without a known neighbor."""
@@ -76,6 +67,24 @@ class StructureFactors:
         return find_rows(self.ids, plain_ids(graph.ids))
 
 
+def decomposed(
+    graph: Graph, workspace: Workspace, generator: torch.Generator, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """V, (N, k), and the rows of L V of the nodes of this process, (n, k)."""
+    matrix = _normalized(graph, dtype)
+    operator = csr_matrix(matrix, dtype)
+    transposed = csr_matrix(matrix.T.tocsr(), dtype) if graph.directed else operator
+
+    def squares(m: Tensor) -> Tensor:
+        found = workspace.by_columns(m, lambda some: transposed @ (operator @ some))
+        workspace.advance()
+        return found
+
+    n, rank = graph.n_nodes, workspace.plan.factors
+    vectors = right_singular_vectors(squares, (n, n), rank, generator, dtype)[0]
+    return vectors, _times_rows(matrix, workspace, vectors)
+
+
 def _normalized(graph: Graph, dtype: torch.dtype) -> sp.csr_array:
     return symmetrically_normalized(in_units_of(graph.attended, 1.0, dtype))
 
@@ -87,11 +96,11 @@ def _times_rows(matrix: sp.csr_array, workspace: Workspace, vectors: Tensor) -> 
 
 
 def plain_ids(ids: np.ndarray) -> np.ndarray:
-    """Ids as they can be stored: int64, or objects that are text or integers.
+    """Ids as they can be stored: int64, text, or objects that are text or integers.
 
     Any other id becomes a tuple that holds its `repr`, which equals no id that is text.
     """
-    if ids.dtype == np.int64:
+    if ids.dtype in (np.int64, TEXT):
         return ids
     found = np.empty(len(ids), dtype=object)
     found[:] = [node if isinstance(node, (str, int)) else (repr(node),) for node in ids.tolist()]

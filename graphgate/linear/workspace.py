@@ -105,8 +105,16 @@ class Workspace:
         """A function of columns that acts on each of them, (·, C) -> (R, C), a few at a time."""
         mine = m[:, self.processes.share_of(m.shape[1])]
         blocks = row_chunks(mine.shape[1], self.plan.width)
-        found = [function(mine[:, block].contiguous()) for block in blocks]
-        return self._all_columns(found[0] if len(found) == 1 else torch.cat(found, 1), m.shape[1])
+        found = torch.empty(0, dtype=m.dtype)
+        for block in blocks:
+            some = function(mine[:, block].contiguous())
+            if len(blocks) == 1:
+                found = some
+                break
+            if not found.numel():
+                found = some.new_empty(len(some), mine.shape[1])
+            found[:, block] = some
+        return self._all_columns(found, m.shape[1])
 
     def _all_columns(self, mine: Tensor, columns: int) -> Tensor:
         shapes = [(len(mine), _width(share)) for share in self.processes.shares(columns)]
