@@ -10,12 +10,12 @@ from graphgate.estimators.estimate import (
     TrainingTime,
     check_fits,
     fitting_dims,
-    format_seconds,
     measured_time,
     plan_for,
 )
 from graphgate.training.memory import format_bytes, graph_bytes, training_bytes
 from graphgate.training.plan import GraphCounts
+from graphgate.training.speed import format_seconds
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,8 @@ GRAPHS = {
 @pytest.fixture
 def blocks(monkeypatch):
     """Some columns at a time, and files."""
-    monkeypatch.setattr(linear_plan, "_BLOCK", 300 * 7)
+    monkeypatch.setattr(linear_plan, "_CACHE", 300 * 7)
+    monkeypatch.setattr(linear_plan, "_NARROWEST", 4)
     monkeypatch.setattr(linear_plan, "_IN_MEMORY", 0)
 
 
@@ -56,7 +57,8 @@ def check_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], toleran
 def test_blocks_and_files_change_nothing(kind, monkeypatch):
     graph = GRAPHS[kind]
     whole = results(fitted(graph), graph)
-    monkeypatch.setattr(linear_plan, "_BLOCK", graph.n_nodes * 7)
+    monkeypatch.setattr(linear_plan, "_CACHE", graph.n_nodes * 7)
+    monkeypatch.setattr(linear_plan, "_NARROWEST", 4)
     in_memory = fitted(graph)
     assert in_memory._plan(graph).width in (6, 7)
     check_same(whole, results(in_memory, graph), 1e-9)
@@ -75,7 +77,8 @@ def test_chunks_of_rows_change_nothing(monkeypatch):
 
 def in_processes(processes, kind, width):
     if width:
-        linear_plan._BLOCK, linear_plan._IN_MEMORY = GRAPHS[kind].n_nodes * width, 0
+        linear_plan._CACHE, linear_plan._IN_MEMORY = GRAPHS[kind].n_nodes * width, 0
+        linear_plan._NARROWEST = width
     gate = fitted(GRAPHS[kind])
     assert processes.bytes_sent > 0
     current = results(gate, GRAPHS[kind])
@@ -162,14 +165,15 @@ def test_large_graphs_use_fewer_columns():
     small, large = LinearPlan.of(LARGE), LinearPlan.of(LARGE + 1)
     assert (small.coordinates, small.factors, small.decoder_coordinates) == (512, 128, 256)
     assert (large.coordinates, large.factors, large.decoder_coordinates) == (128, 64, 64)
-    assert LinearPlan.of(30_000).width == 512
+    assert LinearPlan.of(5_000).width == 512
+    assert LinearPlan.of(300_000).width == 8
     assert not LinearPlan.of(60_000).spilled
     million = LinearPlan.of(1_000_000)
     assert (million.width, million.spilled) == (16, True)
 
 
 def test_a_limit_makes_blocks_narrower_and_uses_files():
-    counts = GraphCounts.planned(300_000, 3_000_000, 1000, 0.02)
+    counts = GraphCounts.planned(200_000, 2_000_000, 1000, 0.02)
     size = LinearSize(counts, 128, True)
     free = size.plan(None)
     needed = size.bytes(free)
@@ -181,7 +185,7 @@ def test_a_limit_makes_blocks_narrower_and_uses_files():
     assert limited.width < free.width
     assert size.bytes(limited) <= 0.4 * needed < size.bytes(spilled) <= 0.8 * needed
     assert limited.coordinates == free.coordinates
-    assert limited.disk_bytes(counts) == 5 * 128 * 300_000 * 4
+    assert limited.disk_bytes(counts) == 5 * 128 * 200_000 * 4
     with pytest.raises(MemoryLimitError, match=r"memory_limit leaves 100 MiB; raise it"):
         size.plan(100 * 2**20, limit=2**20)
     # What is merely free is no reason to refuse.

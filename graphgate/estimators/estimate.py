@@ -158,7 +158,10 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
     counts, dims, hint = GraphCounts.of(graph), None, ""
     if isinstance(gate, LinearGATE):
         available, size = _available(gate), gate.size(counts)
-        needed = size.bytes(size.plan(available))
+        limit = arguments.memory_limit(gate.memory_limit)
+        needed = size.bytes(size.plan(available, limit=limit))
+        if limit is not None:
+            return
     else:
         available = _available(gate)
         plan = plan_for(counts, gate, available)

@@ -77,13 +77,16 @@ class EdgeDecoder:
         free = graph.n_nodes * (graph.n_nodes - 1) // 2 - pairs
         if int(_HIDDEN / 2 * pairs) < FEWEST // 2 or free < _HIDDEN * pairs:
             return None
+        workspace.release()
         fraction = min(_HIDDEN / 2, MOST_HIDDEN / pairs)
         split = split_links(graph, val_size=fraction, test_size=fraction, random_state=seed)
         thinned, dtype = split.graph, model.projection.dtype
+        workspace.release()
         generator = torch.Generator().manual_seed(seed)
         factors = None
         if model.structure is not None:
             factors = decomposed(thinned, workspace, generator, dtype)[1]
+        workspace.release()
         masked = random_half(graph.n_nodes, generator, dtype)
         hidden = random_hidden(graph.n_nodes, generator)[workspace.mine]
         states = NodeStates.of(

@@ -54,6 +54,7 @@ class LinearModel:
         known, factors = None, None
         if structure and graph.n_edges:
             known, factors = StructureFactors.fit(graph, workspace, generator, dtype)
+        workspace.release()
         masked, hidden = random_half(n, generator, dtype), random_hidden(n, generator)
         states = NodeStates.of(
             "nodes",
@@ -66,6 +67,7 @@ class LinearModel:
             masked,
         )
         reconstruction = Reconstruction.fit(states, hidden[workspace.mine])
+        workspace.release()
         blocks = block_rows(states, reconstruction)
         shape = (n, n_block_columns(len(coordinates.center), 0 if known is None else known.rank))
 

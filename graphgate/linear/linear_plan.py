@@ -8,14 +8,15 @@ from graphgate.training.memory import format_bytes
 from graphgate.training.plan import GraphCounts
 
 LARGE = 100_000  # nodes above which fewer columns are used
-_BLOCK = 1 << 24  # numbers in a block of columns
+_CACHE = 5 << 19  # numbers in a block of columns that products find in the caches
+_WIDTH = 16  # columns in a block where no block fits into the caches
 _IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
 _NARROWEST = 8  # columns in a block
 _STATES = 5  # matrices of all nodes that are kept until the embedding is computed
 _BUFFERS = 8  # blocks of columns that are in memory while the next ones are computed
 _WORKSPACE = 64 * 2**20  # what libraries of linear algebra allocate when they are first used
 EXTRA = 16  # columns beyond the rank in a decomposition
-MOST_HIDDEN = 25_000  # edges that the structure decoder is fitted on, and measured on
+MOST_HIDDEN = 12_500  # edges that the structure decoder is fitted on, and measured on
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class LinearPlan:
         room : bytes that states and blocks of columns may take; None where there is enough.
         """
         coordinates, factors, compared = (128, 64, 64) if n_nodes > LARGE else (512, 128, 256)
-        width = max(_NARROWEST, min(coordinates, _BLOCK // n_nodes))
+        width = min(coordinates, _CACHE // n_nodes)
+        width = _WIDTH if width < _NARROWEST else width
         column = n_nodes * itemsize
         spilled = _STATES * coordinates * column > _IN_MEMORY
         # In memory, there are also the blocks of which the embedding is a projection.

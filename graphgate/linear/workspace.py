@@ -9,6 +9,7 @@ from torch import Tensor
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.scratch import Scratch
 from graphgate.training.distributed import Processes
+from graphgate.training.memory import release_freed_memory
 from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
 
 Columns = Callable[[Tensor], Tensor]
@@ -78,6 +79,12 @@ class Workspace:
                 if self._scratch is not None:
                     self._scratch.finish(stage, number + 1)
             self.advance()
+        self.release()
+
+    def release(self) -> None:
+        """Give memory that is no longer used back to the system, where it is short."""
+        if self.plan.spilled:
+            release_freed_memory()
 
     def clear(self) -> None:
         """Remove what is there to resume from."""

@@ -7,6 +7,7 @@ a further one. Each term says what it counts.
 While training, indices have 32 bits.
 """
 
+import ctypes
 import os
 import resource
 import sys
@@ -188,6 +189,13 @@ def available_bytes(
 def resident_bytes() -> int:
     """What the process takes now; 0 where the system does not report it."""
     return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
+
+
+def release_freed_memory() -> None:
+    """Give what was freed back to the system, where the C library keeps it (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def room_within(limit: int | None) -> int | None:
