@@ -1,16 +1,19 @@
-"""Parquet to Parquet: time and memory of `graphgate embed` for a large graph.
+"""Parquet to Parquet: time and memory of `graphgate embed` for large graphs.
 
-    python benchmarks/large.py --nodes 1000000 --json results/benchmarks/large.json
+    python benchmarks/large.py --json results/benchmarks/large.json
 
 Synthetic block graphs (see `synthetic.py`): 10 undirected edges a node, 20 words a node out of
 1,000, in a column of lists. The tables are written by one process; another one, whose time and
-peak are those reported, is the command. With `--only read` that process reads the tables, encodes
-them, and writes a random embedding, but trains nothing.
+peak are those reported, is the command. NMI is that of k-means with the blocks. `--only read` reads
+the tables, encodes them, and writes a random embedding; `--only columns` compares the plan for
+large graphs with that for small ones, at 100,000 nodes and in memory. Runs that the file already
+has are kept, unless --renew.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -27,13 +30,18 @@ import scipy.sparse as sp
 from machine import description, use_threads
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import normalize
 from synthetic import block_graph
 
-import graphgate.estimators.linear_gate  # what a user imports counts as library
+from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.experiments.measure import resident
+from graphgate.experiments.quality import random_probe
 from graphgate.io.embeddings import read_embedding, write_embedding
 from graphgate.io.files import write_json
 from graphgate.io.graph_files import read_graph
+from graphgate.linear import linear_plan
+from graphgate.tasks.clustering import agreement as agreement_of
+from graphgate.tasks.clustering import cluster_vectors
 
 COLUMNS = 128  # of the random embedding
 
@@ -71,7 +79,7 @@ def read_and_write(folder: Path) -> dict[str, Any]:
 
     graph = read_graph(folder / "edges.parquet", folder / "nodes.parquet")
     note("read")
-    graphgate.estimators.linear_gate.LinearGATE().prepare(graph)
+    LinearGATE().prepare(graph)
     note("encode")
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((graph.n_nodes, COLUMNS), dtype=np.float32)
@@ -121,37 +129,97 @@ def agreement(folder: Path) -> dict[str, Any]:
     }
 
 
+RUNS: tuple[dict[str, Any], ...] = (
+    {"nodes": 300_000},
+    {"nodes": 300_000, "memory_limit": "1GiB"},
+    {"nodes": 300_000, "processes": 2},
+    {"nodes": 1_000_000},
+    {"nodes": 1_000_000, "method": "gate"},
+    {"nodes": 2_000_000},
+)
+
+
+def columns(n: int, seeds: int = 3) -> dict[str, Any]:
+    """In the child: probe accuracy and NMI with few columns and with many, in percent."""
+    graph = block_graph(n)
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, large in (("128", 0), ("512", n)):
+        linear_plan.LARGE = large
+        measured = found.setdefault(name, {"accuracy": [], "nmi": []})
+        for seed in range(seeds):
+            z = LinearGATE(random_state=seed).fit(graph).embedding_
+            measured["accuracy"].append(random_probe(z, graph.labels, seed)["accuracy"])
+            clusters = cluster_vectors(normalize(z), len(graph.classes), random_state=seed)
+            measured["nmi"].append(agreement_of(graph.labels, clusters)["nmi"])
+    return {"columns": found}
+
+
+def measure(run: dict[str, Any], folder: Path, sizes: dict[str, Any]) -> dict[str, Any]:
+    options = []
+    for option in ("method", "memory_limit"):
+        if option in run:
+            options += ["--" + option.replace("_", "-"), run[option]]
+    spent = embed(folder, run.get("processes", 1), options)
+    return run | sizes | spent | agreement(folder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, default=1_000_000)
-    parser.add_argument("--method", help="of `graphgate embed`; by default its own choice")
-    parser.add_argument("--memory-limit", help="passed on to `graphgate embed`")
-    parser.add_argument("--processes", type=int, default=1, help="started by torchrun")
-    parser.add_argument("--only", choices=["read"], help="read, encode and write; do not embed")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--child", choices=["tables", "read"], help=argparse.SUPPRESS)
+    parser.add_argument("--nodes", type=int, help="only the runs with this many")
+    parser.add_argument("--only", choices=["read", "columns"])
+    parser.add_argument("--renew", action="store_true", help="measure everything again")
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--child", choices=["tables", "read", "columns"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    if "--child" in sys.argv:
+        parser.set_defaults(json=Path())
+        next(each for each in parser._actions if each.dest == "json").required = False
     given = parser.parse_args()
     if given.child:
         work = {
             "tables": lambda: write_tables(given.folder, given.nodes),
             "read": lambda: read_and_write(given.folder),
+            "columns": lambda: columns(given.nodes),
         }
         isolated.answer(work[given.child], isolated.default_limit_gib())
         return
-    result = description("large.py", use_threads(None)) | {"processes": given.processes}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for child in ("tables", *(["read"] if given.only else [])):
-            arguments = ("--nodes", str(given.nodes), "--folder", name, "--child", child)
-            result |= isolated.run("large.py", *arguments)
-        if given.only is None:
-            passed = {"--method": given.method, "--memory-limit": given.memory_limit}
-            options = [part for pair in passed.items() if pair[1] is not None for part in pair]
-            result |= embed(folder, given.processes, options) | agreement(folder)
-    print({name: value for name, value in result.items() if name != "versions"})
-    if given.json:
-        write_json(given.json, result)
+    result: dict[str, Any] = {"runs": []}
+    if given.json.exists() and not given.renew:
+        result |= json.loads(given.json.read_text("utf-8"))
+    result |= description("large.py", use_threads(None))
+    if given.only == "columns":
+        child = ("--nodes", str(given.nodes or 100_000), "--child", "columns")
+        result |= isolated.run("large.py", *child)
+    elif given.only == "read":
+        with tempfile.TemporaryDirectory() as name:
+            for child in ("tables", "read"):
+                size = str(given.nodes or 1_000_000)
+                options = ("--nodes", size, "--folder", name, "--child", child)
+                result["read"] = isolated.run("large.py", *options)
+    else:
+        for nodes in dict.fromkeys(run["nodes"] for run in RUNS):
+            stored = result["runs"]
+            new = [
+                run
+                for run in RUNS
+                if run["nodes"] == nodes and not any(_same(run, each) for each in stored)
+            ]
+            if not new or given.nodes not in (None, nodes):
+                continue
+            with tempfile.TemporaryDirectory() as name:
+                options = ("--nodes", str(nodes), "--folder", name, "--child", "tables")
+                sizes = isolated.run("large.py", *options)
+                for run in new:
+                    stored.append(measure(run, Path(name), sizes))
+                    print(stored[-1], flush=True)
+                    write_json(given.json, result)
+    write_json(given.json, result)
+
+
+def _same(run: dict[str, Any], stored: dict[str, Any]) -> bool:
+    """Whether a stored run was asked for in this way."""
+    asked = ("nodes", "method", "memory_limit", "processes")
+    return all(run.get(name) == stored.get(name) for name in asked)
 
 
 if __name__ == "__main__":

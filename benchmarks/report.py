@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import scale_report
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "benchmarks"
 PEERS = {"ours": "graphgate", "plain": "plain PyTorch", "pyg": "PyTorch Geometric"}
@@ -19,6 +21,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
     names = ("epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer", "linear")
+    names += ("large", "two-hosts")
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
@@ -44,6 +47,7 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["explorer"] = explorer_table(found["explorer"]["pages"])
     if "linear" in found:
         made["linear"] = linear_table(found["linear"]["graphs"])
+    made |= scale_report.tables(found, markdown)
     if found:
         made["machine"] = machine_lines(found)
     return made

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import hosts
 import report
 
 from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, SETTINGS
@@ -156,6 +157,8 @@ def tables() -> dict[str, str]:
         made["attention"] = attention()
     if OUTPUTS.exists():
         made |= outputs()
+    if hosts.MEASURED.exists():
+        made["hosts"] = hosts.table()
     return made | report.tables()
 
 

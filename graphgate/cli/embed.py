@@ -29,6 +29,7 @@ from graphgate.cli.options import (
     Method,
     Nodes,
     NoStructure,
+    PartsPerStep,
     Patience,
     Preset,
     ReconstructionOut,
@@ -96,6 +97,7 @@ def embed(
     learning_rate: LearningRate = None,
     patience: Patience = None,
     batch_size: BatchSize = None,
+    parts_per_step: PartsPerStep = None,
     checkpoint: CheckpointFile = None,
     device: Device = None,
 ) -> None:
@@ -122,6 +124,7 @@ def embed(
             "learning_rate": learning_rate,
             "patience": patience,
             "batch_size": batch_size,
+            "parts_per_step": parts_per_step,
             "checkpoint": checkpoint,
             "device": device,
         },

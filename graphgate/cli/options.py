@@ -111,6 +111,10 @@ BatchSize = Annotated[
         "size of the graph."
     ),
 ]
+PartsPerStep = Annotated[
+    int | None,
+    _gate_option("Parts in a step of training, shared by processes; default: one for each."),
+]
 CheckpointFile = Annotated[
     Path | None, _gate_option("Save the training state here and resume from it.")
 ]

@@ -1,0 +1,101 @@
+"""Time, memory and traffic of large runs on several hosts, on paper, from measured constants.
+
+    python benchmarks/hosts.py
+
+A host is a machine like the one that `results/benchmarks/large.json` was measured on, two cores, in
+a network of 10 Gbit/s. The work of the linear method and what every host sends are counted as the
+code does them; the million-node run that was measured says how long that work takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from report import markdown
+
+from graphgate.linear.linear_plan import EXTRA, LinearPlan, LinearSize
+from graphgate.training.memory import format_bytes, graph_bytes
+from graphgate.training.plan import GraphCounts
+
+MEASURED = Path(__file__).parents[1] / "results" / "benchmarks" / "large.json"
+SIZES = ((1_000_000, 10_000_000), (10_000_000, 100_000_000), (100_000_000, 1_000_000_000))
+HOSTS = (1, 4, 16)
+BANDWIDTH = 10e9 / 8  # bytes per second
+EPOCH_COLUMNS = 512  # of GATE
+_REPEATED = 0.3  # fraction of the measured time that more hosts do not shorten
+_DENSE = 30.0  # products in dense matrices for the time of a number read in sparse ones
+_STEPS = 150  # of GATE by parts, whatever the size
+_PARAMETERS = 1000 * 512 + 512 * 512 + 4 * 512
+
+
+def size(nodes: int, edges: int) -> LinearSize:
+    return LinearSize(GraphCounts.planned(nodes, edges, 1000, 0.02), 128, True)
+
+
+def linear_traffic(run: LinearSize, hosts: int) -> float:
+    """Bytes that every host sends in a fit of the linear method."""
+    n, plan = run.counts.nodes, LinearPlan.of(run.counts.nodes)
+    r, d, k = plan.coordinates, plan.decoder_coordinates, plan.factors + EXTRA
+    away = (hosts - 1) / hosts
+    states = (5 * r + 6 * d) * n / hosts * away  # a share of the columns becomes one of the rows
+    factors = 2 * (4 * k + plan.factors) * n * away  # columns that all hosts need, two times
+    return 4 * (states + factors + run.n_components * n * away)
+
+
+def linear_seconds(run: LinearSize, hosts: int, measured: dict[str, Any]) -> float:
+    """Work that hosts share, work that each of them does, and traffic."""
+    reference = size(measured["nodes"], measured["edges"])
+    plan = LinearPlan.of(run.counts.nodes)
+    # Reading, normalizing and orthonormalizing are done by all hosts.
+    share = (1 - _REPEATED) / hosts + _REPEATED
+    sparse, dense = run.work(plan)
+    was_sparse, was_dense = reference.work(LinearPlan.of(reference.counts.nodes))
+    grown = (sparse + dense / _DENSE) / (was_sparse + was_dense / _DENSE)
+    return measured["seconds"] * grown * share + linear_traffic(run, hosts) / BANDWIDTH
+
+
+def linear_memory(run: LinearSize) -> int:
+    plan = LinearPlan.of(run.counts.nodes)
+    return run.bytes(plan) + graph_bytes(run.counts)
+
+
+def epoch_traffic(nodes: int, edges: int, hosts: int) -> float:
+    """Bytes that every host sends in an epoch of exact GATE, split by columns."""
+    away = (hosts - 1) / hosts
+    columns = 2 * nodes * EPOCH_COLUMNS / hosts * away  # Q to rows and back
+    values = 2 * 4 * (2 * edges + nodes) * away  # edge dots and the gradients of attention, summed
+    return 4 * (columns + values + 2 * _PARAMETERS * away)
+
+
+def rows(measured: dict[str, Any]) -> Iterator[list[str]]:
+    for nodes, edges in SIZES:
+        run = size(nodes, edges)
+        for hosts in HOSTS:
+            yield [
+                f"{nodes / 1e6:,.0f} M / {edges / 1e6:,.0f} M",
+                str(hosts),
+                f"{linear_seconds(run, hosts, measured) / 60:,.0f} min",
+                format_bytes(linear_memory(run)),
+                format_bytes(linear_traffic(run, hosts)),
+                format_bytes(_STEPS * 4 * _PARAMETERS * (hosts - 1)),
+                format_bytes(epoch_traffic(nodes, edges, hosts)),
+            ]
+
+
+def table() -> str:
+    stored = json.loads(MEASURED.read_text("utf-8"))["runs"]
+    alone = [run for run in stored if run["nodes"] == 1_000_000 and not _asked(run)]
+    heads = ["nodes / edges", "hosts", "linear: time", "memory of a host", "sent by a host"]
+    heads += ["GATE by parts: sent", "exact GATE: sent per epoch"]
+    return markdown(heads, list(rows(alone[0])))
+
+
+def _asked(run: dict[str, Any]) -> bool:
+    return any(name in run for name in ("method", "memory_limit", "processes"))
+
+
+if __name__ == "__main__":
+    print(table())
