@@ -143,7 +143,7 @@ def columns(n: int, seeds: int = 3) -> dict[str, Any]:
     """In the child: probe accuracy and NMI with few columns and with many, in percent."""
     graph = block_graph(n)
     found: dict[str, dict[str, list[float]]] = {}
-    for name, large in (("128", 0), ("512", n)):
+    for name, large in (("256", 0), ("512", n)):
         linear_plan.LARGE = large
         measured = found.setdefault(name, {"accuracy": [], "nmi": []})
         for seed in range(seeds):

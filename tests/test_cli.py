@@ -51,7 +51,8 @@ def refused(run, folder):
         before = snapshot(folder)
         code, _, err = run(*arguments)
         assert code == 2, err
-        said = ("Graph(", "--")  # what was read, and an option that selects a method
+        # What was read, an option that selects a method, and what will be done.
+        said = ("Graph(", "--", "note: plan: ")
         lines = [line for line in err.splitlines() if not line.startswith(said)]
         assert len(lines) == 1, err
         assert lines[0].startswith("graphgate: ")
@@ -812,7 +813,9 @@ def test_the_program_itself(folder):
     command = [sys.executable, "-m", "graphgate", *diverging]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
-    graph, line = done.stderr.splitlines()
+    graph, plan, line = done.stderr.splitlines()
+    assert plan.startswith("note: plan: GATE on the whole graph at once; about 24")
+    assert plan.endswith(", less than a second")
     assert graph == "Graph(5 nodes, 5 undirected edges, 3 attributes)"
     assert line.startswith("graphgate: training diverged")
     assert snapshot(folder) == before

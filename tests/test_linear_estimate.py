@@ -33,7 +33,7 @@ print(size.bytes(size.plan(None)) / 2**20 / (cost.peak_memory_mb - before))
 def test_the_estimate_is_the_measured_peak(sizes):
     command = [sys.executable, "-c", MEASURE, *map(str, sizes)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert 0.8 < float(done.stdout) < 1.6
+    assert 0.7 < float(done.stdout) < 1.6
 
 
 def linear_bytes(counts: GraphCounts, gate: LinearGATE) -> int:

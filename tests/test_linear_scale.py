@@ -164,7 +164,7 @@ def test_files_of_another_run_are_refused(tmp_path, monkeypatch, blocks):
 def test_large_graphs_use_fewer_columns():
     small, large = LinearPlan.of(LARGE), LinearPlan.of(LARGE + 1)
     assert (small.coordinates, small.factors, small.decoder_coordinates) == (512, 128, 256)
-    assert (large.coordinates, large.factors, large.decoder_coordinates) == (128, 64, 64)
+    assert (large.coordinates, large.factors, large.decoder_coordinates) == (256, 64, 64)
     assert LinearPlan.of(5_000).width == 512
     assert LinearPlan.of(300_000).width == 8
     assert not LinearPlan.of(60_000).spilled
@@ -173,7 +173,7 @@ def test_large_graphs_use_fewer_columns():
 
 
 def test_a_limit_makes_blocks_narrower_and_uses_files():
-    counts = GraphCounts.planned(200_000, 2_000_000, 1000, 0.02)
+    counts = GraphCounts.planned(110_000, 1_100_000, 1000, 0.02)
     size = LinearSize(counts, 128, True)
     free = size.plan(None)
     needed = size.bytes(free)
@@ -181,11 +181,12 @@ def test_a_limit_makes_blocks_narrower_and_uses_files():
     spilled = size.plan(int(0.8 * needed), limit=1)
     assert spilled.spilled
     assert spilled.width == free.width
-    limited = size.plan(int(0.4 * needed), limit=1)
+    least = size.bytes(LinearPlan.of(counts.nodes, room=0))
+    limited = size.plan(least, limit=1)
     assert limited.width < free.width
-    assert size.bytes(limited) <= 0.4 * needed < size.bytes(spilled) <= 0.8 * needed
+    assert size.bytes(limited) == least <= size.bytes(spilled) <= 0.8 * needed
     assert limited.coordinates == free.coordinates
-    assert limited.disk_bytes(counts) == 5 * 128 * 200_000 * 4
+    assert limited.disk_bytes(counts) == 5 * 256 * 110_000 * 4
     with pytest.raises(MemoryLimitError, match=r"memory_limit leaves 100 MiB; raise it"):
         size.plan(100 * 2**20, limit=2**20)
     # What is merely free is no reason to refuse.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -40,6 +41,7 @@ app = typer.Typer(
     epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet",
 )
 
+_GRACE = 2.0  # seconds for the first process to say what is wrong before torchrun ends all
 _NO_MEMORY = "not enough memory for this graph; use smaller --dims or a machine with more memory"
 
 
@@ -99,6 +101,8 @@ def _fail(message: str) -> None:
     if os.environ.get("LOCAL_RANK", "0") == "0":
         where = "" if leads() else f" (process {os.environ['RANK']})"
         typer.echo(f"graphgate{where}: {message}", err=True)
+    if not leads():
+        time.sleep(_GRACE)
     sys.exit(2)
 
 

@@ -8,6 +8,8 @@ not fit what the estimator was fitted on is refused.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -23,6 +25,7 @@ from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.structural import structural_attributes
+from graphgate.training.distributed import Processes
 from graphgate.training.memory import format_bytes
 from graphgate.training.speed import format_seconds, seconds_for
 
@@ -222,8 +225,30 @@ def is_graphs(X: Any) -> bool:
 
 def log_plan(plan: str, needed: int, sparse: float, dense: float) -> None:
     """Say how a fit will be done, in how much memory beside the graph, and about how long."""
-    seconds = format_seconds(seconds_for(sparse, dense))
-    logger.info("plan: %s; about %s of memory and %s", plan, format_bytes(needed), seconds)
+    seconds = seconds_for(sparse, dense)
+    time = "less than a second" if seconds < 1 else f"about {format_seconds(seconds)}"
+    logger.info("plan: %s; about %s of memory, %s", plan, format_bytes(needed), time)
+
+
+def log_traffic(processes: Processes) -> None:
+    """Say what sharing a fit has cost so far."""
+    if processes.size > 1 and processes.leads:
+        logger.info(
+            "each of %d processes has sent about %s, and this one has communicated for %s",
+            processes.size,
+            format_bytes(processes.bytes_sent),
+            format_seconds(processes.seconds),
+        )
+
+
+@contextmanager
+def silent_plans() -> Iterator[None]:
+    """For fits that only measure."""
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _attributes(graph: Graph) -> Attributes:

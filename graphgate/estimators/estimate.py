@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
+from graphgate.estimators.base import silent_plans
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_estimate import (
     LinearEstimate,
@@ -225,7 +226,7 @@ def _measured(gate: GATE, graph: Graph) -> TrainingTime:
     epoch = _epoch_seconds(gate, graph)
     once = GATE(**gate.get_params() | {"epochs": 1, "checkpoint": None, "progress": False})
     start = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), silent_plans():
         warnings.simplefilter("ignore", TrainingWarning)  # one epoch is too few, on purpose
         once.fit(graph)
     return TrainingTime(max(0.0, time.perf_counter() - start - epoch), epoch)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder, log_plan
+from graphgate.estimators.base import GraphEmbedder, log_plan, log_traffic
 from graphgate.estimators.embedded_graph import EmbeddedGraph
 from graphgate.estimators.persistence import (
     PARAMS,
@@ -200,6 +200,7 @@ class GATE(GraphEmbedder):
             limit=limit,
             show_progress=self.progress,
         )
+        log_traffic(processes)
         self.weight_unit_ = run.weight_unit(graph)
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}

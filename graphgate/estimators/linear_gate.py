@@ -15,7 +15,7 @@ from torch import Tensor
 
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder, log_plan
+from graphgate.estimators.base import GraphEmbedder, log_plan, log_traffic
 from graphgate.estimators.embedded_graph import ScoredGraph
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
@@ -148,6 +148,7 @@ class LinearGATE(GraphEmbedder):
             )
             self.decoder_ = EdgeDecoder.fit(graph, self.model_, workspace, self._described, seed)
         workspace.clear()
+        log_traffic(processes)
         described = self.fitted_on_.content != "edges"
         self.report_ = report_on(self.model_, self.decoder_, described=described)
         self.embedding_, self.seed_ = z.numpy(), seed

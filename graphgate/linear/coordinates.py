@@ -26,8 +26,7 @@ class Coordinates:
     Counts and binary features are weighted by the logarithm of their inverse document frequency,
     and every row is scaled to length 1, as is usual for text; other features are used as they are,
     up to one factor. More than 256 features are projected onto their leading singular vectors, at
-    most 512 or, of a large graph, more than 128 onto at most 128, so that the first coordinates are
-    the most important ones.
+    most 512 or, of a large graph, 256, so that the first coordinates are the most important ones.
 
     weights : (F,) factor of each feature.
     unit_rows : whether rows are scaled to length 1 after that.

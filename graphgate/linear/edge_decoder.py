@@ -40,7 +40,7 @@ TERMS = (
 DEGREES = "log degrees"  # from which the last two are computed
 FEWEST = 20  # hidden edges that a decoder can be fitted on
 _HIDDEN = 0.1  # fraction of the edges that are hidden, half of them for the reported AUC
-_BLOCK = 1 << 16  # pairs that are scored together
+_BLOCK = 1 << 13  # pairs that are scored together
 
 
 @dataclass(frozen=True)

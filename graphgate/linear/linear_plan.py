@@ -43,7 +43,7 @@ class LinearPlan:
 
         room : bytes that states and blocks of columns may take; None where there is enough.
         """
-        coordinates, factors, compared = (128, 64, 64) if n_nodes > LARGE else (512, 128, 256)
+        coordinates, factors, compared = (256, 64, 64) if n_nodes > LARGE else (512, 128, 256)
         width = min(coordinates, _CACHE // n_nodes)
         width = _WIDTH if width < _NARROWEST else width
         column = n_nodes * itemsize
