@@ -38,7 +38,7 @@ def train(n: int, width: int, epochs: int) -> dict[str, Any]:
     model = start_weights(graph, DIMS, torch.float32)
     before, clock, cpu = resident(), [], []
     with measured() as cost:
-        where = {"device": torch.device("cpu"), "dtype": torch.float32}
+        where: dict[str, Any] = {"device": torch.device("cpu"), "dtype": torch.float32}
         parts = model, FeatureMatrix(graph.x, **where), AttentionPattern(graph, **where), loss
         if width:
             step: Any = BlockedStep(*parts, width=width, spilled=True)

@@ -85,7 +85,7 @@ def epoch_of_gate(graph: Graph) -> Callable[[], None]:
     optimizer = Adam(dict(model.named_parameters()), 1e-9)
 
     def epoch() -> None:
-        objective()
+        objective(0)
         optimizer.step()
 
     return epoch

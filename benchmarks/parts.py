@@ -84,6 +84,7 @@ def losses(gate: GATE, graph: Graph) -> dict[str, float]:
 
 def accuracy(graph: Graph, vectors: np.ndarray) -> dict[str, float]:
     """Of a probe, in percent, on validation and test nodes."""
+    assert graph.labels is not None
     predicted = probe_predictions(vectors, graph.labels, graph.splits["train"])
     return {
         name: round(100 * float((predicted == graph.labels)[graph.splits[name]].mean()), 2)
@@ -113,6 +114,7 @@ def fit(name: str, form: str, nodes: int, seed: int, wordnet: Path | None) -> di
         **losses(gate, graph),
     }
     if name == "wordnet":
+        assert graph.labels is not None
         graph = graph.with_splits(random_split(graph.labels, 0, per_class=5))
     if name != "synthetic":
         found["accuracy"] = accuracy(graph, gate.embedding_)

@@ -70,7 +70,7 @@ class Ours:
         self.optimizer = Adam(named, SCHEDULE.learning_rate)
 
     def epoch(self) -> float:
-        parts = self.objective()
+        parts = self.objective(0)
         clip_gradients(self.parameters, SCHEDULE.clip_norm)
         self.optimizer.step()
         return parts["loss"]
