@@ -86,6 +86,7 @@ def test_columns_of_many_rows_are_orthonormalized(spread, dtype):
 def test_a_tall_matrix_is_decomposed_from_all_its_columns():
     matrix = np.random.default_rng(7).normal(size=(6000, 40)) * 0.8 ** np.arange(40)
     found = found_for(matrix, 10)
+    assert found.shape == (40, 10)
     same_up_to_sign(found, np.linalg.svd(matrix, full_matrices=False).Vh[:10].T, atol=1e-10)
 
 

@@ -32,6 +32,8 @@ def exchanges(processes):
         "sent": processes.bytes_sent,
         "seconds": processes.seconds,
         "leads": processes.leads,
+        "least": [processes.least(5 + rank), processes.least(None if rank else 9)],
+        "none": processes.least(None),
     }
 
 
@@ -46,6 +48,7 @@ def test_what_processes_exchange():
         assert one["sent"] > 0
         assert one["seconds"] > 0
         assert one["leads"] == (rank == 0)
+        assert (one["least"], one["none"]) == ([5, 9], None)
 
 
 def a_loss(processes):

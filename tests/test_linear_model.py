@@ -85,6 +85,7 @@ def test_the_projection_keeps_the_leading_singular_vectors(kind):
     graph = GRAPHS[kind]
     model, _, _ = fit(graph, 3)
     blocks = dense_blocks(model, graph)
+    assert model.projection.shape == (blocks.shape[1], 3)
     same_up_to_sign(model.projection.numpy(), np.linalg.svd(blocks).Vh[:3].T, atol=0.02)
 
 

@@ -116,15 +116,15 @@ class LinearGATE(GraphEmbedder):
         """
         n_components = arguments.integer("n_components", self.n_components)
         structure = arguments.boolean("structure", self.structure)
-        dtype, seed = arguments.dtype(self.dtype), arguments.seed(self.random_state)
+        dtype, processes = arguments.dtype(self.dtype), current_processes()
+        seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
         graph = self._graph_to_fit(X, adjacency)
-        processes = current_processes()
         params = [n_components, structure, seed, self._dtype_name]
         run = ""
         if processes.size > 1 or self.scratch is not None:
             run = json.dumps([params, graph.fingerprint()])
             processes.agree_on("graphs or parameters", run)
-        plan = self._plan(graph)
+        plan = self._plan(graph, processes)
         steps = plan.steps(graph.n_features, structure=structure and graph.n_edges > 0)
         if processes.leads and logger.isEnabledFor(logging.INFO):
             size = self.size(GraphCounts.of(graph))
@@ -265,9 +265,12 @@ class LinearGATE(GraphEmbedder):
         structure = arguments.boolean("structure", self.structure)
         return LinearSize(counts, components, structure, arguments.dtype(self.dtype).itemsize)
 
-    def _plan(self, graph: Graph) -> LinearPlan:
+    def _plan(self, graph: Graph, processes: Processes | None = None) -> LinearPlan:
+        """The same for all processes, by the one that has least memory."""
         size, limit = self.size(GraphCounts.of(graph)), arguments.memory_limit(self.memory_limit)
-        return size.plan(available_bytes() if limit is None else room_within(limit), limit=limit)
+        available = available_bytes() if limit is None else room_within(limit)
+        available = available if processes is None else processes.least(available)
+        return size.plan(available, limit=limit)
 
     def _files(self, processes: Processes, run: str) -> Scratch | None:
         """Those to resume from, if they are wanted."""

@@ -95,7 +95,7 @@ class LinearSize:
         r, k, column = min(counts.features, plan.coordinates), self._rank(plan), n * self.itemsize
         compared = min(r, plan.decoder_coordinates)
         x = counts.entries * size
-        # With a transpose, and several times as many columns as there are features.
+        # With its transpose, and a few matrices that have a row per feature.
         coordinates = x + counts.entries * (size + 4) * counts.sparse
         coordinates += 2 * min(plan.width, r + EXTRA) * column + 4 * counts.features * r * size
         # The adjacency is normalized; orthonormal columns before and after a product.

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,3 +61,5 @@ class Scratch:
         for file in self._files.values():
             file.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):  # other processes may still have files there
+            self.folder.parent.rmdir()

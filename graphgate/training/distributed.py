@@ -20,6 +20,7 @@ from torch import distributed as dist
 
 from graphgate.errors import InputError, LostProcessError
 
+_LARGEST = 2**63 - 1
 _ENVIRONMENT = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
 
@@ -81,6 +82,12 @@ class Processes:
             dist.all_to_all_single(received, sent, counts, [part.numel() for part in parts])
         pieces = received.split(counts)
         return [piece.view(*shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+    def least(self, number: int | None) -> int | None:
+        """The smallest number of any process; None where none of them has one."""
+        given = torch.tensor(_LARGEST if number is None else number)
+        found = min(int(other) for other in self.gathered(given))
+        return None if found == _LARGEST else found
 
     def broadcast(self, tensor: Tensor, source: int = 0) -> Tensor:
         """The tensor of one process in all of them, in place."""
