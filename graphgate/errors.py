@@ -1,9 +1,30 @@
 """Exceptions and warnings; each message is one sentence: what was seen, where, how to fix it."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
 Subject = Literal["nodes", "edges"]
+
+# Control characters, marks of writing direction, line separators and lone surrogates: what a
+# terminal or a log would act on instead of showing it.
+_ACTIVE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_LONGEST = 2000
+
+
+def printable(text: str, most: int | None = None) -> str:
+    r"""The text in one line, with what a terminal would act on as escape sequences of Python.
+
+    most : shorten it in the middle to about this many characters.
+
+    >>> printable("red \x1b[31m and\na line")
+    'red \\x1b[31m and\\na line'
+    """
+    if most is not None and len(text) > most:
+        text = f"{text[: most // 2]} … {text[-(most // 2) :]}"
+    return _ACTIVE.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
 class InputError(ValueError):
@@ -13,7 +34,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str = "", *, about: Subject | None = None) -> None:
-        super().__init__(message)
+        super().__init__(printable(message, _LONGEST))
         self.about = about
 
 
@@ -46,6 +67,9 @@ class LostProcessError(InputError):
 
 class InputWarning(UserWarning):
     """Part of the input was ignored or replaced; the message says what and how much."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message, _LONGEST))
 
 
 class UnknownNodesWarning(InputWarning):

@@ -395,7 +395,9 @@ def test_usage_errors(run, folder, arguments):
     before = snapshot(folder)
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("Usage: ")
+    assert err.startswith("graphgate: ")
+    assert err.endswith(" --help`\n")
+    assert err.count("\n") == 1
     assert "Traceback" not in err
     assert snapshot(folder) == before
 

@@ -7,7 +7,7 @@ import pytest
 
 from graphgate.errors import InputError
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import check_new_folder, check_output_path
+from graphgate.io.files import check_folder, check_new_folder, check_output_path
 
 Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
 
@@ -35,6 +35,19 @@ def test_a_path_that_cannot_be_written_is_refused_beforehand(tmp_path):
     ]:
         with pytest.raises(InputError, match=words):
             check_output_path(tmp_path / path, kinds)
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "astray.csv").symlink_to("absent/z.csv")
+    for path, words in [
+        ("pipe.csv", "is a pipe or a device"),
+        ("loop.csv", "Too many levels of symbolic links"),
+        ("astray.csv", "does not exist"),
+        ("x" * 252 + ".csv", "File name too long"),
+        ("caf\udce9.csv", r"caf\\udce9.csv cannot be written: its name is not UTF-8"),
+        ("zero\0.csv", r"zero\\x00.csv cannot be written"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            check_output_path(tmp_path / path, kinds)
     with pytest.raises(InputError, match=r"must end in \.html"):
         check_output_path(tmp_path / "z.csv", [".html"])
 
@@ -51,3 +64,24 @@ def test_an_existing_folder_is_not_overwritten(tmp_path):
         check_new_folder(tmp_path)
     with pytest.raises(InputError, match="absent does not exist"):
         check_new_folder(tmp_path / "absent" / "new")
+    with pytest.raises(InputError, match="File name too long"):
+        check_new_folder(tmp_path / ("x" * 256))
+    with pytest.raises(InputError, match="not UTF-8"):
+        check_new_folder(tmp_path / "caf\udce9")
+
+
+def test_a_folder_that_cannot_be_created_is_refused_beforehand(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for path in ("", "new", "new/newer/newest"):
+        assert check_folder(tmp_path / path) == tmp_path / path
+    assert os.listdir(tmp_path) == ["file"]
+    for path, words in [
+        ("file", "file is not a folder"),
+        ("file/new", "file is not a folder"),
+        ("x" * 256, "File name too long"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            check_folder(tmp_path / path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match="no permission to write"):
+        check_folder(tmp_path / "new" / "newer")

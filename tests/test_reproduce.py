@@ -400,7 +400,9 @@ def test_a_damaged_run_is_reported_in_one_line(run, module):
 def test_usage_errors_of_reproduce(run, more):
     code, out, err = run("reproduce", "transductive", *more)
     assert (code, out) == (2, "")
-    assert err.startswith("Usage: ")
+    assert err.startswith("graphgate: ")
+    assert err.endswith(" --help`\n")
+    assert err.count("\n") == 1
 
 
 def evaluated(run, module: str, *more: str) -> dict:

@@ -2,8 +2,8 @@
 
 The modules in import order:
 
-    program, options, inputs, methods, outputs, embed, estimate, answers, links, pictures,
-    experiments, datasets
+    console, program, options, inputs, methods, outputs, embed, estimate, answers, links,
+    pictures, experiments, datasets
 """
 
 from graphgate.cli.program import app, main

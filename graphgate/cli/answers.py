@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
+from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import (
     check_files,
 )
@@ -17,7 +18,7 @@ from graphgate.cli.options import (
     Json,
     Seed,
 )
-from graphgate.cli.program import ANSWERS, app, print_table, write_result
+from graphgate.cli.program import ANSWERS, app, write_result
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def similar(
         "cosine": found.cosines.ravel(),
     }
     _write_rows(out, np.repeat(found.ids, k), columns)
-    typer.echo(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
+    say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
 
 
 @app.command(
@@ -118,7 +119,7 @@ def cluster(
         print_table(["NMI", "ARI", "accuracy"], [scores])
     if out is not None:
         _write_rows(out, given.ids, {"cluster": found.clusters + 1})
-        typer.echo(f"wrote the clusters of {len(given.ids):,} nodes to {out}")
+        say(f"wrote the clusters of {len(given.ids):,} nodes to {out}")
     content = {"method": method, "seed": seed, "sizes": found.sizes.tolist()}
     write_result(json, content | {"scores": found.agreement})
 
@@ -164,7 +165,7 @@ def classify(
         named = zip(classes, found.probabilities.T, strict=True)
         columns = {f"probability_{name}": values for name, values in named}
         _write_rows(out, found.ids, columns, found.predictions)
-        typer.echo(f"wrote the predictions for {unknown:,} nodes to {out}")
+        say(f"wrote the predictions for {unknown:,} nodes to {out}")
     write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
 
 

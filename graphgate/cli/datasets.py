@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 import graphgate
-from graphgate.cli.program import PAPER, app, print_table
+from graphgate.cli.console import print_table, say
+from graphgate.cli.program import PAPER, app
 from graphgate.errors import InputError
 
 data = typer.Typer(
@@ -30,8 +31,8 @@ def list_data() -> None:
         counts = (ours.nodes, row.listed_edges, ours.edges, ours.features, ours.classes)
         rows.append([row.name, *(f"{count:,}" for count in counts), split, row.origin])
     print_table(heads, rows)
-    typer.echo("edges: as counted in the paper; distinct: undirected, without duplicates and loops")
-    typer.echo("`graphgate data fetch` downloads the public split of Cora")
+    say("edges: as counted in the paper; distinct: undirected, without duplicates and loops")
+    say("`graphgate data fetch` downloads the public split of Cora")
 
 
 @data.command(epilog="Example: graphgate data fetch cora")
@@ -47,7 +48,7 @@ def fetch(
     for name in names or NAMES:
         check_name(name)
     for name in names or NAMES:
-        typer.echo(f"{name} is in {fetch_dataset(name, folder)}")
+        say(f"{name} is in {fetch_dataset(name, folder)}")
 
 
 @data.command(epilog="Example: graphgate data export cora papers")
@@ -66,7 +67,7 @@ def export(
     """
     ending = ".parquet" if parquet else ".csv"
     for path in graphgate.write_graph(folder, graphgate.load_dataset(name).graph, ending):
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 @data.command(epilog="Example: graphgate data verify")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
+from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files, check_memory, naming_files
 from graphgate.cli.methods import chosen_method, make_estimator
 from graphgate.cli.options import (
@@ -181,7 +182,7 @@ def embed(
         return
     if isinstance(gate, graphgate.LinearGATE):
         for sentence in gate.report_.sentences():
-            typer.echo(sentence)
+            say(sentence)
     gate.notes_["reading"] = reading
     outputs.write(graph, gate, gate.embedding_, lambda: gate.encode(graph))
     if run is not None:
@@ -198,10 +199,10 @@ def embed(
                 "peak_memory_mb": round(cost.peak_memory_mb, 1),
             },
         )
-        typer.echo(f"wrote the run to {run}")
+        say(f"wrote the run to {run}")
     history = getattr(gate, "history_", None)
     if history is not None and history.stopped == "interrupted":
-        typer.echo(f"wrote the result of {len(history)} epochs", err=True)
+        say(f"wrote the result of {len(history)} epochs", err=True)
         raise typer.Exit(130)
     if again is not None:
         _compare(again)
@@ -224,9 +225,9 @@ def _compare(again: Rerun) -> None:
             if name in again.changed
             else "has not changed since the run"
         )
-        typer.echo(f"{name}: {path} {state}")
+        say(f"{name}: {path} {state}")
     same = "bit-identical" if again.identical else "NOT bit-identical"
-    typer.echo(f"embedding: {same} to that of the run")
+    say(f"embedding: {same} to that of the run")
     if not again.identical:
         raise typer.Exit(1)
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 import graphgate
+from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import (
     check_files,
     fitting_dims,
@@ -30,7 +31,7 @@ from graphgate.cli.options import (
     NoStructure,
     reads_graph,
 )
-from graphgate.cli.program import EMBEDDINGS, app, print_table, write_result
+from graphgate.cli.program import EMBEDDINGS, app, write_result
 
 
 @app.command(
@@ -119,5 +120,5 @@ def estimate(
         content |= {"seconds": found.seconds}
     print_table(["", "estimate"], rows)
     if not found.fits:
-        typer.echo(f"the run does not fit into memory{hint}")
+        say(f"the run does not fit into memory{hint}")
     write_result(json, content)

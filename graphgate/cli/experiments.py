@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 
 import graphgate
+from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import check_files, import_from_here, parse_params
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import GraphOptions, Jobs, Json, Params
-from graphgate.cli.program import PAPER, app, print_table, write_result
+from graphgate.cli.program import PAPER, app, write_result
 from graphgate.errors import InputError
 
 DEMO_DATASETS = ("cora", "citeseer")
@@ -44,15 +45,15 @@ def demo(
             found = graphgate.evaluate(method, dataset, setting=setting, n_runs=n_runs)
             results.append(found.to_dict())
             rows.append(found.row())
-            typer.echo("  ".join(rows[-1][:-2]))
+            say("  ".join(rows[-1][:-2]))
         write_json(out / f"{dataset.name}.json", results)
         for path in (out / f"{dataset.name}.json", *_write_artifacts(method, dataset.name, out)):
-            typer.echo(f"wrote {path}")
+            say(f"wrote {path}")
         splits[dataset.name] = dataset.split
     print_table(found.heads(), rows)
     _print_caveats(splits)
     pages = " or ".join(str(out / f"{name}.html") for name in DEMO_DATASETS)
-    typer.echo(f"open {pages} in a browser to explore a graph")
+    say(f"open {pages} in a browser to explore a graph")
 
 
 def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
@@ -63,7 +64,7 @@ def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
     _, graph, gate = embedded_graph(method, name, None, None, None, GraphOptions())
     if isinstance(gate, graphgate.LinearGATE):
         for sentence in gate.report_.sentences():
-            typer.echo(f"{name}: {sentence}")
+            say(f"{name}: {sentence}")
     stem, title = out / name, name.capitalize()
     found = graphgate.Embedding(graph.ids, gate.embedding_, graph.label_values())
     yield found.save(stem.with_suffix(".parquet"))
@@ -176,7 +177,10 @@ def reproduce(
     command resumes after an interruption. --report prints the table of the stored runs and writes
     it to RESULTS/tables as Markdown, LaTeX and JSON.
     """
+    from graphgate.io.files import check_folder
+
     check_files(json=json)
+    check_folder(results)
     rows = None if methods is None else methods.split(",")
     import_from_here(rows or [])
     if table == "quality":
@@ -195,11 +199,11 @@ def reproduce(
         run=not report,
     )
     if report:
-        typer.echo(found.markdown())
+        say(found.markdown())
         found.save(results / "tables", table)
-        typer.echo(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
+        say(f"wrote {results / 'tables' / table}.md, .tex and .json", err=True)
     else:
-        typer.echo(f"{found.n_new:,} new runs; all runs are in {results / 'runs'}")
+        say(f"{found.n_new:,} new runs; all runs are in {results / 'runs'}")
     if json is not None:
         from graphgate.io.files import write_json
 
@@ -225,16 +229,16 @@ def _reproduce_quality(
     if run:
         planned = quality.planned_runs(rows, names, graphs, runs or 5)
         n_new = quality.run_quality(store, planned)
-        typer.echo(f"{n_new:,} new runs; all runs are in {store.folder}")
+        say(f"{n_new:,} new runs; all runs are in {store.folder}")
     else:
-        typer.echo(quality_markdown(store, rows, names or store.graphs()))
+        say(quality_markdown(store, rows, names or store.graphs()))
 
 
 def _print_caveats(splits: dict[str, str]) -> None:
     """Say on standard error which results are not on the public split."""
     for name, split in splits.items():
         if split == "seeded":
-            typer.echo(
+            say(
                 f"{name}: a seeded split of the same sizes, not the public split; "
                 f"`graphgate data fetch {name}` downloads that",
                 err=True,

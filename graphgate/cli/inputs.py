@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -40,9 +41,9 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
         "page": (".html",),
         "json": (".json",),
     }
-    seen: dict[Path, Path] = {}
+    seen: dict[str, Path] = {}
     for path in (*inputs, *outputs.values()):
-        if path is not None and seen.setdefault(path.resolve(), path) is not path:
+        if path is not None and seen.setdefault(os.path.realpath(path), path) is not path:
             raise InputError(
                 f"{path} is given twice; use a different file for each input and output"
             )

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import graphgate
+from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import (
     check_files,
     check_memory,
@@ -25,7 +26,7 @@ from graphgate.cli.options import (
     Seed,
     reads_graph,
 )
-from graphgate.cli.program import ANSWERS, app, print_table, write_result
+from graphgate.cli.program import ANSWERS, app, write_result
 from graphgate.errors import InputError
 
 
@@ -122,4 +123,4 @@ def predict_links(
 
     columns = {"source": id_array(pairs[:, 0]), "target": id_array(pairs[:, 1])}
     write_table(out, pa.table(columns | {"probability": pa.array(scores)}))
-    typer.echo(f"wrote {len(pairs):,} proposed edges to {out}")
+    say(f"wrote {len(pairs):,} proposed edges to {out}")

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 import graphgate
+from graphgate.cli.console import say
 from graphgate.cli.inputs import (
     check_memory,
     naming_files,
@@ -45,7 +44,7 @@ def chosen_method(
             f"{_option(foreign[0])} is an option of --method {other}; omit it, or use that method"
         )
     if method is None and of_gate:
-        typer.echo(f"{_option(of_gate[0])} selects --method gate", err=True)
+        say(f"{_option(of_gate[0])} selects --method gate", err=True)
     return chosen
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 import graphgate
+from graphgate.cli.console import say
 from graphgate.cli.methods import chosen_method
 from graphgate.errors import InputError
 
@@ -57,33 +56,31 @@ class Outputs:
 
         if self.embedding is not None:
             graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)
-            typer.echo(
-                f"wrote {graph.n_nodes:,} vectors of size {vectors.shape[1]} to {self.embedding}"
-            )
+            say(f"wrote {graph.n_nodes:,} vectors of size {vectors.shape[1]} to {self.embedding}")
         if self.model is not None:
             gate.save(self.model)
-            typer.echo(f"wrote the model to {self.model}")
+            say(f"wrote the model to {self.model}")
         if not any((self.attention, self.scores, self.reconstruction, self.page)):
             return
         encoded = encode()
         if self.attention is not None:
             layers = (encoded.attention.encoder, encoded.attention.decoder)
             model_outputs.write_attention(self.attention, graph.ids, *layers)
-            typer.echo(f"wrote the attention to {self.attention}")
+            say(f"wrote the attention to {self.attention}")
         if self.scores is not None:
             if encoded.edge_values is None:
                 raise InputError(
                     "there are too few edges to learn how likely one is; omit --scores"
                 )
             model_outputs.write_edge_scores(self.scores, graph.ids, encoded.edge_values.average)
-            typer.echo(f"wrote the edge scores to {self.scores}")
+            say(f"wrote the edge scores to {self.scores}")
         if self.reconstruction is not None:
             names = getattr(gate, "feature_names_in_", None)
             features = encoded.reconstruction()
             model_outputs.write_reconstruction(self.reconstruction, graph.ids, features, names)
-            typer.echo(f"wrote the reconstruction to {self.reconstruction}")
+            say(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
             title = self.page.stem
             graphgate.write_page(self.page, graph, vectors, encoded.edge_values, title=title)
             size = self.page.stat().st_size / 2**20
-            typer.echo(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
+            say(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")

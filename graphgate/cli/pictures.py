@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import graphgate
+from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes, reads_graph
@@ -35,10 +36,12 @@ def figures(
     Edges are drawn by attention or, for a model of the linear method, by edge score. Attention
     statistics within and between classes are written as well.
     """
+    from graphgate.io.files import check_folder
     from graphgate.tasks.edge_attention import class_attention, edge_attention
     from graphgate.visualization.gallery import check_formats
 
     check_formats(formats.split(","))  # before any training
+    check_folder(out)
     method = "gate" if model is None else None
     name, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     encoded = gate.encode(graph)
@@ -53,12 +56,12 @@ def figures(
         results=results,
         formats=formats.split(","),
     ):
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
     if graph.labels is None or not isinstance(gate, graphgate.GATE):
         return
     found = class_attention(edge_attention(gate.encode(graph).attention.average), graph.labels)
     if found is not None:
-        typer.echo(
+        say(
             f"edges within a class receive {found['raw_ratio']:.3f} times the attention of other "
             f"edges; {found['corrected_ratio']:.3f} times after correcting for degree (at most e ≈ "
             "2.718)"
@@ -98,8 +101,8 @@ def explore(
     page = make_page(build_content(graph, encoded.embedding, encoded.edge_values, title=title))
     if out is not None:
         write_bytes(out, page)
-        typer.echo(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
+        say(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
     if serve:
         with PageServer(page, port) as server:
-            typer.echo(f"open {server.url} in a browser; Ctrl-C stops the server")
+            say(f"open {server.url} in a browser; Ctrl-C stops the server")
             serve_page(server)

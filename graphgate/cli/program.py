@@ -1,24 +1,27 @@
 """The program `graphgate`: commands register with `app`, `main` reports errors.
 
-Commands print with the other functions: tables, a summary of a graph, and results as JSON.
+Commands report with the other functions: a summary of a graph, and results as JSON.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import graphgate
-from graphgate.errors import InputError, InputWarning, TrainingWarning
+from graphgate.cli.console import check_delivered, lose, prepare_streams, say
+from graphgate.errors import InputError, InputWarning, TrainingWarning, printable
 
 if TYPE_CHECKING:
     from graphgate.graph.graph import Graph
@@ -43,11 +46,13 @@ app = typer.Typer(
 
 _GRACE = 2.0  # seconds for the first process to say what is wrong before torchrun ends all
 _NO_MEMORY = "not enough memory for this graph; use smaller --dims or a machine with more memory"
+_UsageError: Any = typer.BadParameter.__base__  # typer has no name for it
+_INTERRUPTED, _TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes, as in shells
 
 
 def _version(requested: bool) -> None:
     if requested:
-        typer.echo(f"graphgate {graphgate.__version__}")
+        say(f"graphgate {graphgate.__version__}")
         raise typer.Exit
 
 
@@ -68,22 +73,51 @@ def leads() -> bool:
 
 def main() -> None:
     """Run a command; a user error is one line and exit code 2."""
+    prepare_streams()
+    code = 0
     try:
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1 and sys.argv[1:2] != ["embed"]:
+        shared = int(os.environ.get("WORLD_SIZE", "1")) > 1
+        if shared and sys.argv[1:2] != ["embed"]:
             raise InputError("only `graphgate embed` is shared by processes; omit torchrun")
-        with _printing(leads()), warnings_as_notes():
-            app()
+        # A process that waits for another one would not notice the signal.
+        ending = nullcontext() if shared else _clean_termination()
+        with ending, _printing(leads()), warnings_as_notes():
+            code = app(standalone_mode=False) or 0
+        check_delivered()
     except InputError as error:
         _fail(str(error))
+    except _UsageError as error:
+        if error.format_message():  # else the help was printed
+            command = "graphgate" if error.ctx is None else error.ctx.command_path
+            _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`")
+        code = 2
     except (MemoryError, RuntimeError) as error:
         # On CPUs, torch has no type for it.
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
         _fail(_NO_MEMORY)
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
+            raise
+        lose(sys.stdout, error)  # while help was printed
+        _fail(f"standard output cannot be written: {error.strerror}; redirect it elsewhere")
     except SystemExit as stop:
-        if stop.code == 130:
-            typer.echo("interrupted", err=True)
-        raise
+        code = stop.code if isinstance(stop.code, int) else 1
+    if code in (_INTERRUPTED, _TERMINATED):
+        say("interrupted" if code == _INTERRUPTED else "terminated", err=True)
+    sys.exit(code)
+
+
+@contextmanager
+def _clean_termination() -> Iterator[None]:
+    """Let SIGTERM end the program as Ctrl-C does: nothing half-written is left."""
+    before = signal.getsignal(signal.SIGTERM)
+    if before != signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -100,30 +134,17 @@ def _fail(message: str) -> None:
     # What is wrong is the same for all processes, unless it is on another machine.
     if os.environ.get("LOCAL_RANK", "0") == "0":
         where = "" if leads() else f" (process {os.environ['RANK']})"
-        typer.echo(f"graphgate{where}: {message}", err=True)
+        say(printable(f"graphgate{where}: {message}"), err=True)
     if not leads():
         time.sleep(_GRACE)
     sys.exit(2)
-
-
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*heads, box=box.SIMPLE_HEAD)
-    for row in rows:
-        table.add_row(*row)
-    # Without a terminal there is no width to fit into. A name in square brackets is not markup.
-    width = None if sys.stdout.isatty() else 200
-    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
 
 
 def print_graph(graph: Graph) -> None:
     """Summarize a graph on standard error, including how many nodes have no edges."""
     isolated = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
     nodes = "node has" if isolated == 1 else "nodes have"
-    typer.echo(repr(graph) + (f"; {isolated:,} {nodes} no edges" if isolated else ""), err=True)
+    say(repr(graph) + (f"; {isolated:,} {nodes} no edges" if isolated else ""), err=True)
 
 
 def write_result(path: Path | None, content: dict[str, Any]) -> None:
@@ -133,18 +154,22 @@ def write_result(path: Path | None, content: dict[str, Any]) -> None:
         from graphgate.io.provenance import versions
 
         write_json(path, content | {"command": command_line(), "versions": versions()})
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 def command_line() -> str:
     return " ".join(["graphgate", *sys.argv[1:]])
 
 
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(printable(f"note: {record.getMessage()}"), err=True)
+
+
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
     """Print warnings and log messages as one line each."""
-    logger, handler = logging.getLogger("graphgate"), logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("note: %(message)s"))
+    logger, handler = logging.getLogger("graphgate"), _Notes()
     level = logger.level
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)

@@ -12,10 +12,7 @@ run.json              method, settings, seed, versions, command, inputs with the
 import hashlib
 import json
 import os
-import secrets
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +28,14 @@ from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import Schema, StrPath, check_fields, check_new_folder
+from graphgate.io.files import (
+    Schema,
+    StrPath,
+    check_fields,
+    check_new_folder,
+    complete_folder,
+    write_json,
+)
 from graphgate.io.graph_files import read_graph
 from graphgate.io.model_outputs import write_attention, write_edge_scores
 from graphgate.io.provenance import versions
@@ -160,7 +164,7 @@ def write_run(
         metrics=measured,
         versions=versions(),
     )
-    with _complete_folder(target) as new:
+    with complete_folder(target) as new:
         write_embedding(new / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values())
         gate.save(new / "model.safetensors")
         contents: dict[str, Any] = {"run.json": asdict(record)}
@@ -174,23 +178,8 @@ def write_run(
                 write_edge_scores(new / "edge_scores.parquet", graph.ids, scores.average)
             contents["report.json"] = asdict(gate.report_)
         for name, content in contents.items():
-            text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-            (new / name).write_text(text, encoding="utf-8")
+            write_json(new / name, content)
     return target
-
-
-@contextmanager
-def _complete_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder that is renamed to `target` if the block succeeds, and else removed."""
-    new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        new.mkdir()
-        yield new
-        os.rename(new, target)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
 
 
 def read_run(folder: StrPath) -> RunRecord:

@@ -2,7 +2,7 @@
 
 import json
 import os
-import secrets
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from graphgate.errors import InputError
+from graphgate.io.replacement import new_file, new_folder
 
 StrPath = str | os.PathLike[str]
 Schema = Mapping[str, type | tuple[type, ...]]
@@ -106,8 +107,11 @@ def check_fields(body: Any, schema: Schema, what: str, where: str = "header") ->
 def check_output_path(path: StrPath, endings: Sequence[str]) -> Path:
     """Refuses a path to which no file of these formats can be written."""
     target = Path(path)
-    if target.is_dir():
+    found = _existing(target)
+    if found is not None and stat.S_ISDIR(found.st_mode):
         raise InputError(f"{target} is a folder; pass a file in it")
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{target} is a pipe or a device; pass the name of a file")
     if target.suffix.lower() not in endings:
         *first, last = endings
         named = f"{', '.join(first)} or {last}" if first else last
@@ -119,9 +123,22 @@ def check_output_path(path: StrPath, endings: Sequence[str]) -> Path:
 def check_new_folder(path: StrPath) -> Path:
     """Refuses a path at which no new folder can be created."""
     target = Path(path)
-    if target.exists() or target.is_symlink():
+    if _existing(target) is not None or target.is_symlink():
         raise InputError(f"{target} already exists; choose a new folder, or remove it first")
     _check_parent(target)
+    return target
+
+
+def check_folder(path: StrPath) -> Path:
+    """Refuses a path at which there is no folder to write to, and none can be created."""
+    target = Path(path)
+    found = _existing(target)
+    if found is None:
+        check_folder(target.parent)
+    elif not stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{target} is not a folder; choose another name")
+    elif not os.access(target, os.W_OK | os.X_OK):
+        raise InputError(f"no permission to write to the folder {target}")
     return target
 
 
@@ -135,42 +152,60 @@ def make_folder(path: StrPath) -> Path:
     return folder
 
 
+def _existing(target: Path) -> os.stat_result | None:
+    """What a path leads to, None if nothing; refuses a name that no file can have."""
+    try:
+        os.fsencode(target).decode()
+        return os.stat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from None
+    except ValueError:  # a lone surrogate stands for a byte that is not UTF-8
+        raise InputError(
+            f"{target} cannot be written: its name is not UTF-8 text; choose another"
+        ) from None
+
+
 def _check_parent(target: Path) -> None:
-    folder = target.parent
+    folder = Path(os.path.realpath(target)).parent  # where a link leads to
     if not folder.is_dir():
         problem = "is not a folder" if folder.exists() else "does not exist"
-        raise InputError(f"{target} cannot be written: {folder} {problem}; create it first")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"{target} cannot be written: no permission to write to {folder}")
+        raise InputError(f"{target} cannot be written: {target.parent} {problem}; create it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{target} cannot be written: no permission to write to {target.parent}")
 
 
 @contextmanager
 def replacing(path: StrPath) -> Iterator[Path]:
-    """A temporary path that replaces `path` if the block succeeds, and is removed otherwise.
-
-    The temporary file is in the same folder, because only then is the last step atomic, and
-    the caller opens it, so that it has the permissions of any other new file.
-    """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
+    """A temporary path that replaces `path` if the block succeeds, and is removed otherwise."""
+    with _writing(path), new_file(Path(os.path.realpath(path))) as temporary:  # a link stays one
         yield temporary
-        os.replace(temporary, target)
+
+
+@contextmanager
+def complete_folder(path: StrPath) -> Iterator[Path]:
+    """A temporary folder that gets its name if the block succeeds, and is removed otherwise."""
+    with _writing(path), new_folder(Path(path)) as temporary:
+        yield temporary
+
+
+@contextmanager
+def _writing(path: StrPath) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        reason = error.strerror or first_line(error)
+        raise InputError(f"{path} cannot be written: {reason}") from None
 
 
 def write_bytes(path: StrPath, content: bytes) -> None:
     """Write a file completely or not at all."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())  # otherwise a crash may leave the name without the content
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_json(path: StrPath, content: Any) -> None:
     """Write JSON completely or not at all; NaN and infinity are refused."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(errors="backslashreplace"))

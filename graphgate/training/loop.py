@@ -211,21 +211,27 @@ def _stalled(losses: Sequence[float], schedule: Schedule) -> bool:
 
 @contextmanager
 def _delayed_interrupt() -> Iterator[Callable[[], bool]]:
-    """Make the first Ctrl-C what `interrupted()` returns; possible in the main thread only."""
-    pressed = threading.Event()
+    """Make the first Ctrl-C what `interrupted()` returns; possible in the main thread only.
+
+    SIGTERM, where the program handles it, does the same and is then delivered after the block.
+    """
+    received: list[int] = []
 
     def handler(number: int, frame: Any) -> None:
-        if pressed.is_set():
+        if received:
             raise KeyboardInterrupt
-        pressed.set()
+        received.append(number)
 
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     main = threading.current_thread() is threading.main_thread()
-    if not main or before in (None, signal.SIG_IGN):  # the caller has decided otherwise
-        yield pressed.is_set
-        return
-    signal.signal(signal.SIGINT, handler)
+    # Signals that are ignored, or end the process, are none of our business.
+    delayed = [number for number, known in before.items() if main and callable(known)]
+    for number in delayed:
+        signal.signal(number, handler)
     try:
-        yield pressed.is_set
+        yield lambda: bool(received)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in delayed:
+            signal.signal(number, before[number])
+    if signal.SIGTERM in received:
+        signal.raise_signal(signal.SIGTERM)

@@ -1,0 +1,94 @@
+"""New files and folders that appear complete or not at all, also if the machine crashes.
+
+What is being written has a hidden name beside its target, and its writer holds a lock on it. The
+lock ends with the process, however that ends, so the next writer to the same folder recognizes what
+a killed one has left, and removes it.
+"""
+
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PREFIX, SUFFIX = ".graphgate.", ".part"
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """The path of an empty file that replaces `target` if the block succeeds, else is removed.
+
+    The caller opens it, so that it has the permissions of any other new file.
+    """
+    with _part(target.parent, lambda path: path.touch(exist_ok=False)) as (path, descriptor):
+        yield path
+        os.fsync(descriptor)  # otherwise a crash may leave the name without the content
+        os.replace(path, target)
+    _sync(target.parent)
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """An empty folder that is renamed to `target` if the block succeeds, else is removed."""
+    with _part(target.parent, Path.mkdir) as (path, descriptor):
+        yield path
+        os.fsync(descriptor)
+        os.rename(path, target)
+    _sync(target.parent)
+
+
+@contextmanager
+def _part(folder: Path, make: Callable[[Path], None]) -> Iterator[tuple[Path, int]]:
+    """A hidden path in the folder and a descriptor that locks it."""
+    _remove_leftovers(folder)
+    path, descriptor = _locked(folder, make)
+    try:
+        yield path, descriptor
+    finally:
+        _remove(path)
+        os.close(descriptor)
+
+
+def _locked(folder: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
+    while True:
+        path = folder / f"{PREFIX}{secrets.token_hex(4)}{SUFFIX}"
+        make(path)
+        with suppress(FileNotFoundError):  # another writer took it for a leftover
+            descriptor = os.open(path, os.O_RDONLY)
+            with suppress(OSError):  # without locks, nobody removes it either
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if path.exists():
+                return path, descriptor
+            os.close(descriptor)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    for entry in os.scandir(folder):
+        if not (entry.name.startswith(PREFIX) and entry.name.endswith(SUFFIX)):
+            continue
+        with suppress(OSError):
+            descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(Path(entry.path))
+            finally:
+                os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """Let a new name in the folder survive a crash; some file systems cannot do this."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
