@@ -12,7 +12,8 @@ within its sub-package, whose docstring lists the modules in order:
     training       the plan of a run, its objective and the loop
     linear         the linear auto-encoder, solved
     estimators     LinearGATE and GATE, what users hold
-    tasks          uses of an embedding: neighbors, clusters, classes, links
+    store          a graph that grows, with its vectors and their neighbors
+    tasks          uses of an embedding: clusters, classes, links
     scverse        AnnData in and out
     baselines      the methods the paper compares with
     experiments    the paper's tables as data, and the runner
@@ -54,10 +55,11 @@ if TYPE_CHECKING:
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.annotate import cluster_anndata, embed_anndata, transform_anndata
     from graphgate.scverse.conversion import from_anndata, to_anndata
+    from graphgate.store.neighbors import similar
+    from graphgate.store.store import Store
     from graphgate.tasks.classification import classify
     from graphgate.tasks.clustering import cluster
     from graphgate.tasks.links import evaluate_links
-    from graphgate.tasks.neighbors import similar
     from graphgate.tasks.pooling import pool
     from graphgate.training.history import History
     from graphgate.visualization.gallery import write_figures
@@ -80,6 +82,7 @@ _HOMES = {
     "LinearGATE": "estimators.linear_gate",
     "MemoryLimitError": "errors",
     "ReadingOptions": "io.reading_options",
+    "Store": "store.store",
     "TrainingWarning": "errors",
     "UnknownNodesWarning": "errors",
     "classify": "tasks.classification",
@@ -104,7 +107,7 @@ _HOMES = {
     "read_run": "estimators.runs",
     "reproduce": "experiments.reproduce",
     "rerun": "estimators.runs",
-    "similar": "tasks.neighbors",
+    "similar": "store.neighbors",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
@@ -132,6 +135,7 @@ __all__ = [
     "LinearGATE",
     "MemoryLimitError",
     "ReadingOptions",
+    "Store",
     "TrainingWarning",
     "UnknownNodesWarning",
     "classify",

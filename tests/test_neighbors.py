@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphgate import Embedding, InputError, similar
-from graphgate.tasks import neighbors
+from graphgate.store import neighbors
 
 
 @pytest.mark.parametrize("entries", [50, 10**6])

@@ -23,6 +23,7 @@ from graphgate.estimators import hyperparameters
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
+from graphgate.graph.validation import Features
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.structural import structural_attributes
 from graphgate.training.distributed import Processes
@@ -139,6 +140,11 @@ class GraphEstimator(BaseEstimator):
                 about="nodes",
             )
         return self._encoded(graph, _attributes(graph)) if fitted.content == "edges" else graph
+
+    def features(self, X: Any, *, adjacency: Any = None) -> Features:
+        """(N, F), the features of the nodes of a graph, encoded as in `fit`."""
+        found: Features = self._encoded(self._checked_graph(X, adjacency)).x
+        return found
 
     def _as_graph(self, X: Any, adjacency: Any, *, reset: bool) -> Graph:
         if is_graphs(X):

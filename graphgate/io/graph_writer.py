@@ -75,7 +75,9 @@ def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Pa
 
 def _node_columns(graph: Graph) -> dict[str, pa.Array]:
     if graph.attributes is not None:
-        return {name: _array(graph.attributes.column(name)) for name in graph.attributes.names}
+        return {
+            name: attribute_array(graph.attributes.column(name)) for name in graph.attributes.names
+        }
     if graph.x is None:
         return {}
     names = graph.feature_names or tuple(f"feature {at}" for at in range(graph.n_features))
@@ -84,7 +86,8 @@ def _node_columns(graph: Graph) -> dict[str, pa.Array]:
     return {"features": _map(graph.x, names)}
 
 
-def _array(column: Column) -> pa.Array:
+def attribute_array(column: Column) -> pa.Array:
+    """The values as Arrow stores them, null where missing."""
     values = column.values
     if column.kind in ("number", "boolean"):
         return pa.array(values if column.kind == "number" else values == 1, mask=column.missing)

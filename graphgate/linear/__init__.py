@@ -11,5 +11,5 @@ blocks, and then the rows.
 The modules in import order:
 
     linear_plan, scratch, workspace, decomposition, coordinates, propagation, node_states,
-    reconstruction, structure, linear_model, edge_decoder, link_proposals, report
+    state_update, reconstruction, structure, linear_model, edge_decoder, link_proposals, report
 """

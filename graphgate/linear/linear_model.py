@@ -1,6 +1,6 @@
 """The solved auto-encoder: what is learned from one graph, and what it says of any graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates
 from graphgate.linear.decomposition import right_singular_vectors
-from graphgate.linear.node_states import NodeStates
+from graphgate.linear.node_states import SHORTEST_FACTORS, NodeStates, unit_rows
 from graphgate.linear.propagation import Propagation, mean_weight
 from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
@@ -18,6 +18,7 @@ from graphgate.linear.workspace import Workspace
 
 # Weights of the blocks of the embedding, whose rows have length 1.
 OWN, RECONSTRUCTED, SHALLOW, DEEP, STRUCTURE = 0.5, 1.0, 1.0, 1.0, 0.5
+_BLOCKS = {"own": OWN, "context": RECONSTRUCTED, "shallow": SHALLOW, "deep": DEEP}
 
 Rows = Callable[[slice], Tensor]
 
@@ -107,6 +108,12 @@ class LinearModel:
             step=step,
         )
 
+    def embed_rows(self, states: Mapping[str, Tensor]) -> Tensor:
+        """(m, D), the embedding of nodes whose states are given by name, "factors" among them."""
+        shortest = self.coordinates.shortest
+        blocks = _weighted_blocks(states, self.reconstruction, shortest)
+        return torch.cat([block for _, block in blocks], dim=1) @ self.projection
+
     def embed(self, states: NodeStates) -> Tensor:
         """(N, D)."""
         mine = _projected(
@@ -125,13 +132,11 @@ def block_rows(states: NodeStates, reconstruction: Reconstruction) -> Rows:
 
     def compute(rows: slice) -> Tensor:
         found = torch.empty(rows.stop - rows.start, columns, dtype=states.own.dtype)
-        found[:, :r] = OWN * states.unit_vectors(states.own.rows(rows))
-        reconstructed = states.context.rows(rows) @ reconstruction.weights
-        found[:, r : 2 * r] = RECONSTRUCTED * states.unit_vectors(reconstructed)
-        found[:, 2 * r : 3 * r] = SHALLOW * states.unit_vectors(states.shallow.rows(rows))
-        found[:, 3 * r : 4 * r] = DEEP * states.unit_vectors(states.deep.rows(rows))
+        read = {name: getattr(states, name).rows(rows) for name in _BLOCKS}
         if factors is not None:
-            found[:, 4 * r :] = STRUCTURE * states.unit_factors(factors[rows])
+            read["factors"] = factors[rows]
+        for at, block in _weighted_blocks(read, reconstruction, states.shortest):
+            found[:, at] = block
         return found
 
     if states.workspace.plan.spilled:
@@ -140,6 +145,19 @@ def block_rows(states: NodeStates, reconstruction: Reconstruction) -> Rows:
     for chunk in states.workspace.chunks:
         kept[chunk] = compute(chunk)
     return lambda rows: kept[rows]
+
+
+def _weighted_blocks(
+    states: Mapping[str, Tensor], reconstruction: Reconstruction, shortest: float
+) -> Iterator[tuple[slice, Tensor]]:
+    """Blocks of the columns of `block_rows`, and where they are."""
+    r = states["own"].shape[1]
+    for at, (name, weight) in enumerate(_BLOCKS.items()):
+        rows = states[name]
+        rows = rows @ reconstruction.weights if name == "context" else rows
+        yield slice(at * r, (at + 1) * r), weight * unit_rows(rows, shortest)
+    if "factors" in states:
+        yield slice(4 * r, None), STRUCTURE * unit_rows(states["factors"], SHORTEST_FACTORS)
 
 
 def _projected(workspace: Workspace, blocks: Rows, projection: Tensor) -> Tensor:

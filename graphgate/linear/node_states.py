@@ -14,13 +14,13 @@ from graphgate.training.tall_matrix import TallMatrix
 CONTEXT_STEPS, CONTEXT_RESTART = 10, 0.15
 SHALLOW_STEPS, SHALLOW_RESTART = 2, 0.33
 # The coefficients of powers of the operator.
-_STEP = [0.0, 1.0]
-_DEPTHS = {
+STEP = [0.0, 1.0]
+DEPTHS = {
     "shallow": restarting(SHALLOW_STEPS, SHALLOW_RESTART),
     "context": restarting(CONTEXT_STEPS, CONTEXT_RESTART),
     "deep": averaging(16, 0.05),
 }
-_SHORTEST_FACTORS = 1e-6  # length below which a row of structure factors is due to rounding
+SHORTEST_FACTORS = 1e-6  # length below which a row of structure factors is due to rounding
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class NodeStates:
         step : whether `step` is wanted.
         """
         blocks = workspace.blocks(n_coordinates)
-        depths = ({"step": _STEP} if step else {}) | _DEPTHS
+        depths = ({"step": STEP} if step else {}) | DEPTHS
         names = ["own", *depths] + ["seen"] * (masked is not None)
         found = {
             name: workspace.matrix(f"{stage}-{name}", blocks, propagation.dtype) for name in names
@@ -87,7 +87,7 @@ class NodeStates:
         return cls(
             workspace,
             propagation,
-            **{name: found[name] for name in ("own", *_DEPTHS)},
+            **{name: found[name] for name in ("own", *DEPTHS)},
             step=found.get("step"),
             seen=found.get("seen"),
             factors=factors,
@@ -100,7 +100,7 @@ class NodeStates:
 
     def unit_factors(self, factors: Tensor) -> Tensor:
         """Rows of length 1, for structure factors."""
-        return unit_rows(factors, _SHORTEST_FACTORS)
+        return unit_rows(factors, SHORTEST_FACTORS)
 
 
 def _computed(

@@ -1,6 +1,6 @@
-"""Uses of an embedding: neighbors, classes, clusters, links.
+"""Uses of an embedding: classes, clusters, links.
 
 The modules in import order:
 
-    neighbors, classification, clustering, links, edge_attention, pooling
+    classification, clustering, links, edge_attention, pooling
 """

@@ -12,10 +12,10 @@ from graphgate.errors import InputError
 from graphgate.estimators.embedded_graph import Attention, EdgeScores, titled_values
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
+from graphgate.store.neighbors import nearest_rows
 from graphgate.tasks.classification import encode_labels
 from graphgate.tasks.clustering import cluster_vectors, count_distinct
 from graphgate.tasks.edge_attention import edge_attention
-from graphgate.tasks.neighbors import nearest_rows
 from graphgate.visualization.maps import project, vectors_of
 from graphgate.visualization.page.node_columns import (
     NodeColumn,

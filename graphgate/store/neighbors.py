@@ -53,20 +53,38 @@ def nearest_rows(
     """
     n = len(vectors)
     rows = np.arange(n) if rows is None else rows
-    if n_neighbors < 1:
-        raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
     if n < 2:
         raise InputError(f"need at least two nodes, got {n}")
-    k = min(n_neighbors, n - 1)
-    unit = _scaled(_scaled(vectors, np.inf), 2)  # by the maximum first: no square overflows
-    found = np.empty((len(rows), k), dtype=np.int64)
-    cosines = np.empty((len(rows), k), dtype=unit.dtype)
-    for block in gen_batches(len(rows), max(1, BLOCK_ENTRIES // n)):
-        cosine = unit[rows[block]] @ unit.T  # (B, N)
-        cosine[np.arange(len(cosine)), rows[block]] = -np.inf
+    unit = unit_vectors(vectors)
+    return nearest_units(unit, n_neighbors, unit[rows], rows)
+
+
+def nearest_units(
+    unit: np.ndarray, n_neighbors: int, queries: np.ndarray, own: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `nearest_rows`, of rows of length 1 to (M, D) queries of length 1.
+
+    own : (M,) the row that each query is, which is left out; -1 for none.
+    """
+    if n_neighbors < 1:
+        raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
+    n = len(unit)
+    k = min(n_neighbors, n - int(own is not None and (own >= 0).any()))
+    found = np.empty((len(queries), k), dtype=np.int64)
+    cosines = np.empty((len(queries), k), dtype=unit.dtype)
+    for block in gen_batches(len(queries), max(1, BLOCK_ENTRIES // n)):
+        cosine = queries[block] @ unit.T  # (B, N)
+        if own is not None:
+            left = np.flatnonzero(own[block] >= 0)
+            cosine[left, own[block][left]] = -np.inf
         found[block] = _largest(cosine, k)
         cosines[block] = np.take_along_axis(cosine, found[block], axis=1)
     return found, np.clip(cosines, -1.0, 1.0)
+
+
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Rows of length 1, or 0."""
+    return _scaled(_scaled(vectors, np.inf), 2)  # by the maximum first: no square overflows
 
 
 def _scaled(vectors: np.ndarray, order: float) -> np.ndarray:

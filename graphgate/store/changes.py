@@ -1,0 +1,248 @@
+"""A batch compared with what is stored: only what is new or different is a change."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphgate.errors import InputError, listing
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.validation import Features
+from graphgate.io.columns import one_piece
+from graphgate.store.batch import Batch
+from graphgate.store.database import ID, NUMBER, Snapshot
+from graphgate.store.records import (
+    COLUMN_SUM,
+    LABEL,
+    ROW_SUM,
+    array_of,
+    conforming,
+    content_columns,
+    label_column,
+)
+from graphgate.store.region import Region, adjacency, scattered
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Nodes by number, and edges as pairs of numbers.
+
+    rows : of the node table, of new nodes and of those with other attributes or labels.
+    changed : the numbers of nodes that are new or have other attributes, and `content` of these.
+    new, removed : numbers of nodes.
+    pairs : (E, 2) edges that are new, gone, or of another weight.
+    weights : (E, 2) their weights before and after, 0 where there is no edge.
+    """
+
+    rows: pa.Table
+    new: np.ndarray
+    changed: np.ndarray
+    content: Attributes | Features | None
+    removed: np.ndarray
+    pairs: np.ndarray
+    weights: np.ndarray
+
+    def __bool__(self) -> bool:
+        return bool(len(self.rows) or len(self.pairs) or len(self.removed))
+
+
+def resolved(batch: Batch, snapshot: Snapshot, next_number: int, *, directed: bool) -> Change:
+    """What a batch changes; an edge to a node that is neither stored nor in the batch is refused.
+
+    next_number : that of the first new node.
+    """
+    if (twice := len(batch.ids) - pc.count_distinct(batch.ids).as_py()) > 0:
+        raise InputError(f"{twice:,} node ids are given more than once; give each once")
+    stored = snapshot.find("nodes", ID, batch.ids)
+    places = positions(batch.ids, stored.column(ID))
+    new = places < 0
+    numbers = np.empty(len(batch.ids), dtype=np.int64)
+    numbers[new] = np.arange(next_number, next_number + int(new.sum()))
+    numbers[~new] = stored.column(NUMBER).to_numpy()[places[~new]]
+    rows, other, relabeled = _compared(batch, stored, places, numbers, snapshot)
+    pairs, weights = _edge_changes(batch, snapshot, numbers, directed)
+    content = None if batch.content is None else batch.content
+    if isinstance(content, Attributes):
+        content = content.take(np.flatnonzero(other))
+    elif content is not None:
+        content = content[np.flatnonzero(other)]
+    return Change(
+        rows.filter(pa.array(other | relabeled)),
+        numbers[new],
+        numbers[other],
+        content if other.any() else None,
+        _NONE,
+        pairs,
+        weights,
+    )
+
+
+def removal(numbers: np.ndarray, pairs: np.ndarray, snapshot: Snapshot) -> Change:
+    """Without these nodes and their edges, and without these edges, which must be stored."""
+    empty = snapshot.schema("nodes").empty_table()
+    own, weights = incident_edges(snapshot, numbers)
+    before = _stored_weights(snapshot, pairs)
+    pairs, keep = np.unique(np.concatenate([own, pairs]), axis=0, return_index=True)
+    before = np.concatenate([weights, before])[keep]
+    both = np.stack([before, np.zeros(len(before))], axis=1)
+    return Change(empty, _NONE, _NONE, None, np.sort(numbers), pairs, both)
+
+
+def ordered(pairs: np.ndarray, *, directed: bool) -> np.ndarray:
+    """Pairs as they are stored: of an undirected edge, the smaller number first."""
+    return pairs if directed else np.sort(pairs, axis=1)
+
+
+def incident_edges(snapshot: Snapshot, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(E, 2) edges at these nodes, each once, and their weights."""
+    values = pa.array(numbers)
+    found = pa.concat_tables(
+        [snapshot.find("edges", column, values) for column in ("source", "target")]
+    )
+    pairs = np.stack([found.column(name).to_numpy() for name in ("source", "target")], axis=1)
+    pairs, keep = np.unique(pairs.reshape(-1, 2), axis=0, return_index=True)
+    return pairs, found.column("weight").to_numpy()[keep]
+
+
+def changed_region(
+    change: Change,
+    snapshot: Snapshot,
+    *,
+    hops: int,
+    directed: bool,
+    features: Features | None,
+) -> tuple[Region, np.ndarray]:
+    """The region of a change, without `near_features`, and the numbers that need them.
+
+    features : of the nodes in `change.changed`.
+    """
+    known = np.setdiff1d(change.changed, change.new)
+    touched = np.unique(np.concatenate([change.pairs.ravel(), change.changed, change.removed]))
+    near = np.union1d(touched, incident_edges(snapshot, known)[0])
+    ring = near
+    for _ in range(hops - 2):
+        ring = np.union1d(ring, incident_edges(snapshot, ring)[0])
+    stored, weights = incident_edges(snapshot, np.setdiff1d(ring, change.new))
+    numbers = np.union1d(ring, stored)
+    m = len(numbers)
+    new, removed, changed, close = (
+        np.isin(numbers, some) for some in (change.new, change.removed, change.changed, near)
+    )
+    states = _states(snapshot, numbers, new)
+    sums = np.stack([states.pop(ROW_SUM), states.pop(COLUMN_SUM)], axis=1)
+    local, other = np.searchsorted(numbers, stored), np.searchsorted(numbers, change.pairs)
+    difference = change.weights[:, 1] - change.weights[:, 0]
+    delta = adjacency(other, difference, m, directed=directed)
+    after = sums + np.stack([delta.sum(axis=1), delta.sum(axis=0)], axis=1)
+    after[after < 1e-9 * sums] = 0.0  # rounding
+    same = ~np.isin(local @ [m, 1], other @ [m, 1])
+    kept = change.weights[:, 1] > 0
+    pairs = np.concatenate([local[same], other[kept]])
+    grown = np.concatenate([weights[same], change.weights[kept, 1]])
+    order = np.argsort(change.changed)
+    region = Region(
+        numbers,
+        new,
+        removed,
+        changed,
+        close,
+        (
+            adjacency(local, weights, m, directed=directed),
+            adjacency(pairs, grown, m, directed=directed),
+        ),
+        (sums, after),
+        states,
+        None if features is None else features[order],
+        None,
+    )
+    return region, numbers[close & ~new]
+
+
+def _states(snapshot: Snapshot, numbers: np.ndarray, new: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of the table of vectors; zero for new nodes."""
+    rows = snapshot.find("vectors", NUMBER, pa.array(numbers[~new]))
+    places = np.searchsorted(numbers, rows.column(NUMBER).to_numpy())
+    found = {}
+    for name in rows.column_names:
+        if name != NUMBER:
+            column = rows.column(name)
+            fixed = pa.types.is_fixed_size_list(column.type)
+            values = array_of(column) if fixed else column.to_numpy()
+            found[name] = scattered(values, places, len(numbers))
+    return found
+
+
+def positions(wanted: pa.Array, ids: pa.ChunkedArray) -> np.ndarray:
+    """The row of each wanted id, -1 where there is none."""
+    found = pc.index_in(wanted, value_set=one_piece(ids))
+    return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _compared(
+    batch: Batch, stored: pa.Table, places: np.ndarray, numbers: np.ndarray, snapshot: Snapshot
+) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+    """Rows of the node table, which have other content, and which have only another label."""
+    n, schema = len(batch.ids), snapshot.schema("nodes")
+    columns: dict[str, Any] = {NUMBER: pa.array(numbers), ID: batch.ids}
+    if batch.content is not None:
+        columns |= content_columns(batch.content)
+    known = places >= 0
+    at = pa.array(places, mask=~known)
+    if batch.labels is not None:
+        columns |= label_column(batch.labels)
+    elif LABEL in schema.names:
+        columns[LABEL] = one_piece(stored.column(LABEL).take(at))
+    rows = conforming(columns, schema, n)
+    other, relabeled = ~known, np.zeros(n, dtype=bool)
+    before = stored.take(pa.array(places[known]))
+    now = rows.filter(pa.array(known))
+    for name in schema.names:
+        if name in (NUMBER, ID):
+            continue
+        pairs = zip(before.column(name).to_pylist(), now.column(name).to_pylist(), strict=True)
+        different = np.zeros(n, dtype=bool)
+        different[known] = [old != new for old, new in pairs]
+        if name == LABEL:
+            relabeled |= different
+        else:
+            other = other | different
+    return rows, other, relabeled & ~other
+
+
+def _edge_changes(
+    batch: Batch, snapshot: Snapshot, numbers: np.ndarray, directed: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Edges that are not stored with the same weight, and their weights before and after."""
+    if not len(batch.pairs):
+        return np.empty((0, 2), dtype=np.int64), np.empty((0, 2))
+    inside = positions(batch.ends, pa.chunked_array([batch.ids]))
+    ends = np.where(inside >= 0, numbers[inside] if len(numbers) else -1, -1)
+    outside = batch.ends.filter(pa.array(ends < 0))
+    stored = snapshot.find("nodes", ID, outside, [NUMBER, ID])
+    places = positions(outside, stored.column(ID))
+    if (places < 0).any():
+        missing = outside.filter(pa.array(places < 0)).to_pylist()
+        named = listing([repr(one) for one in missing])
+        nodes = "a node that is" if len(missing) == 1 else f"{len(missing):,} nodes that are"
+        raise InputError(
+            f"the edges refer to {nodes} neither stored nor in the batch: {named}; "
+            "add rows for them to the nodes, or remove these edges",
+            about="edges",
+        )
+    ends[ends < 0] = stored.column(NUMBER).to_numpy()[places]
+    pairs = ordered(ends[batch.pairs], directed=directed)
+    before = _stored_weights(snapshot, pairs)
+    changed = before != batch.weights
+    return pairs[changed], np.stack([before, batch.weights], axis=1)[changed]
+
+
+def _stored_weights(snapshot: Snapshot, pairs: np.ndarray) -> np.ndarray:
+    """(E,), 0 where an edge is not stored."""
+    rows = snapshot.find("edges", "source", pa.array(np.unique(pairs[:, 0])))
+    columns = [rows.column(name).to_pylist() for name in ("source", "target", "weight")]
+    known = {(source, target): weight for source, target, weight in zip(*columns, strict=True)}
+    return np.array([known.get((a, b), 0.0) for a, b in pairs.tolist()], dtype=np.float64)

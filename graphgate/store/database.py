@@ -1,0 +1,313 @@
+"""Several LanceDB tables with one history: a version names the state of all of them.
+
+Every write to a Lance table makes a new version of that table. The table `versions` has one row
+per version of the whole, which names a version of every other table and a model file; appending
+that row is what commits a change. Whatever a writer that was interrupted has left behind is named
+by no row: readers never see it, and the next writer starts from the last version that is named.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphgate.errors import InputError
+from graphgate.io.files import StrPath, check_new_folder
+
+NUMBER, ID = "_number", "_id"
+# The tables, and the columns by which their rows are found.
+INDEXED = {"nodes": (NUMBER, ID), "edges": ("source", "target"), "vectors": (NUMBER,)}
+_VERSIONS = "versions"
+_SCHEMA = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("time", pa.timestamp("us", "UTC")),
+        ("action", pa.string()),
+        *((name, pa.int64()) for name in INDEXED),
+        ("model", pa.string()),
+        ("details", pa.string()),
+    ]
+)
+_AT_ONCE = 20_000  # values in one condition
+_WAIT = 60.0  # seconds for another writer to finish
+_STALE = 0.5  # fraction of rows that no index covers, above which indices are rebuilt
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a store.
+
+    version : numbered from 1.
+    action : what made it: create, add, remove, refresh, refit or rollback.
+    tables : the version of each table.
+    model : the name of the model file.
+    details : counts, as plain JSON.
+    """
+
+    version: int
+    time: datetime
+    action: str
+    tables: dict[str, int]
+    model: str
+    details: dict[str, Any]
+
+
+class Snapshot:
+    """The tables as they are in one version, or as a writer is changing them."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self.tables = dict(tables)
+
+    def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
+        """All rows of a table."""
+        query = self.tables[table].search()
+        return (query if columns is None else query.select(columns)).to_arrow()
+
+    def where(self, table: str, condition: str, columns: list[str] | None = None) -> pa.Table:
+        """The rows for which an SQL condition holds."""
+        query = self.tables[table].search().where(condition)
+        return (query if columns is None else query.select(columns)).to_arrow()
+
+    def find(
+        self, table: str, column: str, values: pa.Array, columns: list[str] | None = None
+    ) -> pa.Table:
+        """The rows in which an indexed column has one of these values, in any order."""
+        parts = [self.where(table, f"{column} IN (NULL)", columns)]
+        for start in range(0, len(values), _AT_ONCE):
+            some = values[start : start + _AT_ONCE].to_pylist()
+            parts.append(self.where(table, f"{column} IN ({_listed(some)})", columns))
+        return pa.concat_tables(parts).combine_chunks()
+
+    def schema(self, table: str) -> pa.Schema:
+        return self.tables[table].schema
+
+
+class Writer(Snapshot):
+    """A snapshot of the last version that can be changed; `commit` makes all changes visible."""
+
+    def __init__(self, database: "Database", last: Version, tables: Mapping[str, Any]) -> None:
+        super().__init__(tables)
+        self.last, self._database = last, database
+
+    def upsert(self, table: str, rows: pa.Table, key: str | list[str]) -> None:
+        """Replace the rows with the same key, and append the others."""
+        if len(rows):
+            merge = self.tables[table].merge_insert(key)
+            merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def append(self, table: str, rows: pa.Table) -> None:
+        if len(rows):
+            self.tables[table].add(rows)
+
+    def delete(self, table: str, column: str, values: pa.Array) -> None:
+        for start in range(0, len(values), _AT_ONCE):
+            some = values[start : start + _AT_ONCE].to_pylist()
+            self.tables[table].delete(f"{column} IN ({_listed(some)})")
+
+    def delete_pairs(self, pairs: np.ndarray) -> None:
+        """Delete the edges of (E, 2) numbers."""
+        for start in range(0, len(pairs), 500):
+            some = pairs[start : start + 500].tolist()
+            self.tables["edges"].delete(
+                " OR ".join(f"(source = {source} AND target = {target})" for source, target in some)
+            )
+
+    def replace(self, table: str, rows: pa.Table) -> None:
+        """Replace all rows, and perhaps the columns."""
+        self.tables[table] = self._database.write_table(table, rows)
+
+    def commit(
+        self,
+        action: str,
+        details: Mapping[str, Any],
+        save_model: Callable[[Path], None] | None = None,
+    ) -> Version:
+        """Make the changes the next version; `save_model` writes a new model, if there is one."""
+        for name, columns in INDEXED.items():
+            _keep_indexed(self.tables[name], columns)
+        tables = {name: int(table.version) for name, table in self.tables.items()}
+        return self._database.append_version(self.last, action, tables, details, save_model)
+
+
+class Database:
+    """The tables in a folder."""
+
+    def __init__(self, folder: StrPath) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / f"{_VERSIONS}.lance").is_dir():
+            seen = "is not a store" if self.folder.exists() else "does not exist"
+            raise InputError(f"{folder} {seen}; create one from a graph first")
+        self._connection = _lancedb().connect(str(self.folder.resolve()))
+
+    @classmethod
+    def create(
+        cls,
+        folder: StrPath,
+        tables: Mapping[str, pa.Table],
+        details: Mapping[str, Any],
+        save_model: Callable[[Path], None],
+    ) -> "Database":
+        """Write the first version: to a temporary folder, which then gets the name."""
+        target = check_new_folder(folder)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+        shutil.rmtree(temporary, ignore_errors=True)
+        try:
+            (temporary / "models").mkdir(parents=True)
+            connection = _lancedb().connect(str(temporary.resolve()))
+            connection.create_table(_VERSIONS, schema=_SCHEMA)
+            database = cls(temporary)
+            found = {name: database.write_table(name, rows) for name, rows in tables.items()}
+            versions = {name: int(table.version) for name, table in found.items()}
+            database.append_version(None, "create", versions, details, save_model)
+            os.rename(temporary, target)
+        except OSError as error:
+            raise InputError(f"{target} cannot be created: {error.strerror or error}") from None
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return cls(target)
+
+    def history(self) -> list[Version]:
+        """All versions, the oldest first."""
+        rows = self._connection.open_table(_VERSIONS).search().to_arrow().to_pylist()
+        found = [
+            Version(
+                row["version"],
+                row["time"],
+                row["action"],
+                {name: row[name] for name in INDEXED},
+                row["model"],
+                json.loads(row["details"]),
+            )
+            for row in rows
+        ]
+        return sorted(found, key=lambda each: each.version)
+
+    def snapshot(self, version: Version) -> Snapshot:
+        tables = {}
+        for name, number in version.tables.items():
+            tables[name] = self._connection.open_table(name)
+            tables[name].checkout(number)
+        return Snapshot(tables)
+
+    def model_path(self, version: Version) -> Path:
+        return self.folder / "models" / version.model
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """The only writer; what an interrupted one has left is undone first."""
+        with self._locked():
+            last = self.history()[-1]
+            tables = {}
+            for name, number in last.tables.items():
+                tables[name] = self._connection.open_table(name)
+                if tables[name].version != number:
+                    tables[name].checkout(number)
+                    tables[name].restore()
+            yield Writer(self, last, tables)
+
+    def write_table(self, name: str, rows: pa.Table) -> Any:
+        """Create a table, or replace all its rows and columns; with its indices."""
+        from lancedb.index import BTree
+
+        names = self._connection.list_tables().tables
+        mode = "overwrite" if name in names else "create"
+        table = self._connection.create_table(name, rows, mode=mode)
+        for column in INDEXED[name]:
+            table.create_index(column, config=BTree(), replace=True)
+        return table
+
+    def append_version(
+        self,
+        last: Version | None,
+        action: str,
+        tables: Mapping[str, int],
+        details: Mapping[str, Any],
+        save_model: Callable[[Path], None] | None = None,
+        model: str | None = None,
+    ) -> Version:
+        """Append the row that makes a change visible."""
+        history = self.history()
+        if last is not None and history[-1].version != last.version:
+            raise InputError(f"{self.folder} was changed by another process meanwhile; try again")
+        number = 1 if last is None else last.version + 1
+        name = model or ("" if last is None else last.model)
+        if save_model is not None:
+            name = f"{number:06d}.safetensors"
+            save_model(self.folder / "models" / name)
+        now = datetime.now(UTC)
+        row: dict[str, Any] = {"version": number, "time": now, "action": action, "model": name}
+        row |= {**tables, "details": json.dumps(details, allow_nan=False)}
+        self._connection.open_table(_VERSIONS).add(pa.Table.from_pylist([row], _SCHEMA))
+        return Version(number, now, action, dict(tables), name, dict(details))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        import fcntl
+
+        path = self.folder / "lock"
+        try:
+            file = path.open("a")
+        except OSError as error:
+            raise InputError(f"{self.folder} cannot be written: {error.strerror}") from None
+        with file:
+            until = time.monotonic() + _WAIT
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise InputError(
+                            f"another process has been writing to {self.folder} for "
+                            f"{_WAIT:.0f} s; try again later"
+                        ) from None
+                    time.sleep(0.05)
+            yield  # closing the file releases the lock
+
+
+def find_version(history: list[Version], number: int | None) -> Version:
+    """The version of this number; the last one for None."""
+    if number is None:
+        return history[-1]
+    for version in history:
+        if version.version == number:
+            return version
+    raise InputError(f"there is no version {number}; there are 1 to {history[-1].version}")
+
+
+def _lancedb() -> Any:
+    try:
+        import lancedb
+    except ImportError:
+        raise InputError("a store needs LanceDB: pip install 'graphgate[store]'") from None
+    return lancedb
+
+
+def _listed(values: list[Any]) -> str:
+    """Integers or text as a list in SQL."""
+    return ", ".join(
+        str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+        for value in values
+    )
+
+
+def _keep_indexed(table: Any, columns: tuple[str, ...]) -> None:
+    """Rebuild indices that cover too little; rows without an index are found more slowly."""
+    from datetime import timedelta
+
+    for index in table.list_indices():
+        if index.columns[0] in columns:
+            stats = table.index_stats(index.name)
+            total = stats.num_indexed_rows + stats.num_unindexed_rows
+            if stats.num_unindexed_rows > _STALE * total:
+                table.optimize(cleanup_older_than=timedelta(days=100 * 365))  # keep the history
+                return

@@ -1,0 +1,132 @@
+"""The nodes of a graph <-> the columns of a table.
+
+Attributes are columns of the same name, but for names that begin with an underscore, which get
+another one, and dots, which a column name cannot have. So conditions on attributes can be written
+in SQL.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from graphgate.errors import InputError
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.column_kinds import Column, Kind
+from graphgate.graph.validation import Features
+from graphgate.io.columns import attribute_column, one_piece
+from graphgate.io.graph_writer import attribute_array
+from graphgate.io.tables import Table, value_array
+from graphgate.store.database import ID, NUMBER
+
+LABEL = "_label"
+VECTOR, ROW_SUM, COLUMN_SUM = "vector", "row_sum", "column_sum"
+_DENSE, _AT, _VALUES = "_features", "_feature_numbers", "_feature_values"
+_WORDS = pa.list_(pa.struct([("word", pa.string()), ("count", pa.float32())]))
+
+
+def stored_name(name: str) -> str:
+    """The name of the column that holds an attribute."""
+    return ("_" * name.startswith("_") + name).replace(".", "·")
+
+
+def content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
+    """What describes nodes, as columns."""
+    if isinstance(content, np.ndarray):
+        return {_DENSE: fixed_size_lists(content)}
+    if not isinstance(content, Attributes):
+        offsets = pa.array(content.indptr.astype(np.int32))
+        return {
+            _AT: pa.ListArray.from_arrays(offsets, pa.array(content.indices.astype(np.int32))),
+            _VALUES: pa.ListArray.from_arrays(offsets, pa.array(content.data)),
+        }
+    found: dict[str, pa.Array] = {}
+    for name in content:
+        column = content[name]
+        array = _word_counts(column) if column.kind == "words" else attribute_array(column)
+        if column.kind == "category":
+            array = array.cast(array.type.value_type)
+        elif column.kind == "number":
+            array = array.cast(pa.float64())
+        if stored_name(name) in found:
+            raise InputError(f"two attributes would both be stored as {stored_name(name)!r}")
+        found[stored_name(name)] = array
+    return found
+
+
+def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int) -> Any:
+    """The `Attributes` of these kinds, or without kinds the features, of rows of the node table."""
+    if kinds is not None:
+        table = Table(rows, "the store")
+        return Attributes(
+            {
+                name: attribute_column(table, name, rows.column(stored_name(name)), kind)
+                for name, kind in kinds.items()
+            }
+        )
+    if _DENSE in rows.column_names:
+        return array_of(rows.column(_DENSE))
+    numbers, values = (one_piece(rows.column(name)) for name in (_AT, _VALUES))
+    indptr = numbers.offsets.to_numpy() - numbers.offsets[0].as_py()
+    parts = (values.flatten().to_numpy(), numbers.flatten().to_numpy(), indptr)
+    return sp.csr_array(parts, shape=(len(rows), n_features))
+
+
+def conforming(columns: dict[str, pa.Array], schema: pa.Schema, n: int) -> pa.Table:
+    """The columns with the types of a node table; columns that are not given are null."""
+    known = {name for name in schema.names if name not in (NUMBER, ID)}
+    found: dict[str, pa.Array] = {}
+    for field in schema:
+        column = columns.get(field.name)
+        if column is None or column.null_count == len(column):
+            column = pa.nulls(n, field.type)
+        if field.name in known and column.type != field.type:
+            try:
+                column = column.cast(field.type)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise InputError(
+                    f"the column {field.name!r} has values of type {column.type}, but in the "
+                    f"store they are of type {field.type}; write them in the same way",
+                    about="nodes",
+                ) from None
+        found[field.name] = column
+    return pa.table(found, schema=schema)
+
+
+def label_column(labels: list[Any] | None) -> dict[str, pa.Array]:
+    return {} if labels is None else {LABEL: value_array(labels, "label")}
+
+
+def edge_rows(pairs: np.ndarray, weights: np.ndarray) -> pa.Table:
+    """Rows of the edge table, of (E, 2) numbers."""
+    source, target = pairs.T
+    return pa.table({"source": source, "target": target, "weight": weights})
+
+
+def vector_rows(numbers: np.ndarray, columns: dict[str, np.ndarray], sums: np.ndarray) -> pa.Table:
+    """Rows of the table of vectors."""
+    found = {NUMBER: pa.array(numbers), ROW_SUM: pa.array(sums[:, 0])}
+    found[COLUMN_SUM] = pa.array(sums[:, 1])
+    return pa.table(found | {name: fixed_size_lists(columns[name]) for name in sorted(columns)})
+
+
+def fixed_size_lists(matrix: np.ndarray) -> pa.Array:
+    """(N, C) as a column of lists of C numbers."""
+    flat = pa.array(np.ascontiguousarray(matrix).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1])
+
+
+def array_of(column: pa.ChunkedArray) -> np.ndarray:
+    """(N, C), from what `fixed_size_lists` made."""
+    values = one_piece(column)
+    return values.flatten().to_numpy().reshape(len(values), column.type.list_size)
+
+
+def _word_counts(column: Column) -> pa.Array:
+    """Lists of words with counts, in the order of the vocabulary."""
+    matrix = column.values
+    words = pa.array(column.vocabulary, pa.string()).take(pa.array(matrix.indices))
+    fields = list(_WORDS.value_type)
+    pairs = pa.StructArray.from_arrays([words, pa.array(matrix.data)], fields=fields)
+    return pa.ListArray.from_arrays(pa.array(matrix.indptr.astype(np.int32)), pairs)

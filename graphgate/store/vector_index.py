@@ -1,0 +1,130 @@
+"""Nearest vectors: exact up to a size, and beyond it by an index whose candidates are re-ranked.
+
+The index is usearch's graph index (HNSW). It is built from the vectors of a version, and kept in a
+file until there is another version; nothing is lost if the file is.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgate.errors import InputError
+from graphgate.store.neighbors import nearest_units, unit_vectors
+
+EXACT_UP_TO = 20_000  # vectors
+_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 160
+_CANDIDATES = 4  # times as many as are asked for
+
+
+class VectorIndex:
+    """The nearest of N vectors, by cosine.
+
+    Parameters
+    ----------
+    vectors : (N, D).
+    path : file for the index; None keeps it in memory only.
+    exact : whether to search without an index; the default is up to `EXACT_UP_TO` vectors.
+    """
+
+    def __init__(
+        self, vectors: np.ndarray, path: Path | None = None, *, exact: bool | None = None
+    ) -> None:
+        self.unit = unit_vectors(vectors).astype(np.float32, copy=False)
+        self.exact = len(vectors) <= EXACT_UP_TO if exact is None else exact
+        self._index = None if self.exact else _index(self.unit, path)
+
+    def nearest(
+        self,
+        queries: np.ndarray,
+        n_neighbors: int,
+        own: np.ndarray | None = None,
+        allowed: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(M, K) rows and cosines of the nearest vectors to (M, D) queries, nearest first.
+
+        own : (M,) the row that each query is, which is left out; -1 for none.
+        allowed : rows to choose from, sorted; the search among them is exact.
+        """
+        units = unit_vectors(queries).astype(np.float32, copy=False)
+        if allowed is not None:
+            inside = None
+            if own is not None:
+                places = np.searchsorted(allowed, own).clip(max=max(len(allowed) - 1, 0))
+                inside = np.where(allowed[places] == own, places, -1) if len(allowed) else None
+            if not len(allowed):
+                empty = np.empty((len(units), 0))
+                return empty.astype(np.int64), empty.astype(np.float32)
+            rows, cosines = nearest_units(self.unit[allowed], n_neighbors, units, inside)
+            return allowed[rows], cosines
+        if self._index is None:
+            return nearest_units(self.unit, n_neighbors, units, own)
+        return self._approximate(self._index, units, n_neighbors, own)
+
+    def _approximate(
+        self, index: Any, units: np.ndarray, n_neighbors: int, own: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if n_neighbors < 1:
+            raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
+        k = min(n_neighbors, len(self.unit) - (own is not None))
+        count = min(len(self.unit), _CANDIDATES * (k + 1))
+        keys = index.search(units, count).keys.reshape(len(units), -1).astype(np.int64)
+        cosines = np.einsum("md,mcd->mc", units, self.unit[keys])
+        if own is not None:
+            cosines[keys == own[:, None]] = -np.inf
+        order = np.lexsort((keys, -cosines), axis=1)[:, :k]
+        found = np.take_along_axis(keys, order, axis=1)
+        return found, np.clip(np.take_along_axis(cosines, order, axis=1), -1.0, 1.0)
+
+    def recall(self, n_queries: int = 200, n_neighbors: int = 10, seed: int = 0) -> float:
+        """The fraction of the nearest rows that are found, for some rows at random; 1 if exact."""
+        rng = np.random.default_rng(seed)
+        n = len(self.unit)
+        rows = np.sort(rng.choice(n, min(n, n_queries), replace=False))
+        exact = nearest_units(self.unit, n_neighbors, self.unit[rows], rows)[0]
+        found = self.nearest(self.unit[rows], n_neighbors, rows)[0]
+        return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)]))
+
+
+def _index(unit: np.ndarray, path: Path | None) -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError:
+        raise InputError(
+            f"more than {EXACT_UP_TO:,} vectors are searched by usearch: "
+            "pip install 'graphgate[store]'"
+        ) from None
+    index = Index(
+        ndim=unit.shape[1],
+        metric="ip",
+        dtype="f32",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EXPANSION_ADD,
+        expansion_search=_EXPANSION_SEARCH,
+    )
+    if path is not None and path.is_file():
+        try:
+            index.load(str(path))
+            if len(index) == len(unit):
+                return index
+        except Exception:  # usearch raises errors of every kind on damaged files
+            index.reset()
+    index.add(np.arange(len(unit)), unit)
+    if path is not None:
+        _keep(index, path)
+    return index
+
+
+def _keep(index: Any, path: Path) -> None:
+    """Save the index beside others of older versions, which go; a read-only folder is no error."""
+    import contextlib
+    import os
+
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+        index.save(str(temporary))
+        os.replace(temporary, path)
+        for other in path.parent.glob("*.usearch"):
+            if other != path:
+                other.unlink(missing_ok=True)

@@ -1,0 +1,282 @@
+"""A view of one version of a store: its graph, its model, its vectors and their neighbors."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from graphgate.errors import InputError, listing
+from graphgate.estimators.loading import Estimator, load_model
+from graphgate.graph.column_kinds import Kind
+from graphgate.graph.graph import Graph
+from graphgate.io.embeddings import Embedding
+from graphgate.io.files import first_line
+from graphgate.io.id_columns import id_values
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.store.batch import Expected, typed_ids
+from graphgate.store.changes import positions
+from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version
+from graphgate.store.growth import PLACE, VECTOR, completed
+from graphgate.store.neighbors import SimilarNodes
+from graphgate.store.records import LABEL, array_of, read_content, stored_name
+from graphgate.store.vector_index import VectorIndex
+
+
+class StoreInfo(NamedTuple):
+    """A summary of one version of a store.
+
+    stale_nodes, stale_edges : nodes added, changed or removed, and edges changed, since the
+        vectors were exact; both 0 if they are.
+    exact_since : the version in which the vectors were exact for the last time.
+    """
+
+    version: int
+    method: str
+    n_nodes: int
+    n_edges: int
+    n_components: int
+    directed: bool
+    weighted: bool
+    exact_since: int
+    stale_nodes: int
+    stale_edges: int
+
+
+class StoreView:
+    """One version of a store; `Store` can change it."""
+
+    _database: Database
+    _version: Version
+    _snapshot: Snapshot
+
+    def __init__(self, database: Database, version: Version) -> None:
+        self._show(database, version)
+
+    def _show(self, database: Database, version: Version) -> None:
+        """Become a view of another version; one assignment, so that threads see either."""
+        self.__dict__ = {
+            "_database": database,
+            "_version": version,
+            "_snapshot": database.snapshot(version),
+        }
+
+    @property
+    def path(self) -> Path:
+        return self._database.folder
+
+    @property
+    def version(self) -> int:
+        return self._version.version
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r}, version {self.version}, {len(self):,} nodes)"
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return int(self._version.details["n_nodes"])
+
+    def reload(self) -> bool:
+        """Go to the last version, which another process may have made; whether there was one."""
+        last = self._database.history()[-1]
+        if last.version == self.version:
+            return False
+        self._show(self._database, last)
+        return True
+
+    def info(self) -> StoreInfo:
+        """A summary of this version, and how far its vectors may be off."""
+        details, kind = self._version.details, self.estimator.fitted_on_
+        return StoreInfo(
+            self.version,
+            type(self.estimator).__name__,
+            details["n_nodes"],
+            details["n_edges"],
+            self._snapshot.schema("vectors").field(VECTOR).type.list_size,
+            kind.directed,
+            kind.weighted,
+            details["exact_since"],
+            details["stale_nodes"],
+            details["stale_edges"],
+        )
+
+    def history(self) -> list[Version]:
+        """All versions of the store, the oldest first."""
+        return self._database.history()
+
+    def vectors(self, nodes: Any = None) -> Embedding:
+        """Ids, vectors and, where there are any, labels of these nodes, in this order.
+
+        nodes : one id or a list of ids; None for all nodes.
+        """
+        if nodes is None:
+            return self._embedding
+        numbers = self._numbers(nodes)
+        rows = self._snapshot.find("vectors", NUMBER, pa.array(numbers), [NUMBER, VECTOR])
+        rows = rows.sort_by(NUMBER)
+        places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
+        return self._embedding_of(numbers, array_of(rows.column(VECTOR))[places])
+
+    def nodes(self, nodes: Any) -> list[dict[str, Any]]:
+        """Everything that is stored about these nodes, but for vectors and edges: one dict each."""
+        numbers = self._numbers(nodes)
+        rows = self._snapshot.find("nodes", NUMBER, pa.array(numbers)).to_pylist()
+        found = {row.pop(NUMBER): row for row in rows}
+        return [found[number] for number in numbers.tolist()]
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        """The model, complete enough to encode attributes; `model` can transform other graphs."""
+        return load_model(self._database.model_path(self._version))
+
+    def model(self) -> Estimator:
+        """The fitted estimator as it was saved, for `transform`."""
+        if PLACE not in self._snapshot.schema("vectors").names:
+            return self.estimator
+        rows = self._snapshot.read("vectors", [NUMBER, PLACE])
+        order = np.argsort(rows.column(NUMBER).to_numpy())
+        place = array_of(rows.column(PLACE))[order]
+        return completed(self.estimator, self._nodes_in_order[1], place)
+
+    def graph(self) -> Graph:
+        """The whole graph."""
+        rows = self._snapshot.read("nodes").sort_by(NUMBER)
+        numbers, edges = rows.column(NUMBER).to_numpy(), self._snapshot.read("edges")
+        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
+        content, kind = self._content(rows), self.estimator.fitted_on_
+        described: dict[str, Any] = {}
+        if self._kinds is not None:
+            described["attributes"] = content
+        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
+            described["feature_names"] = [str(name) for name in names]
+        return Graph.from_edge_index(
+            None if self._kinds is not None else content,
+            np.searchsorted(numbers, pairs),
+            edges.column("weight").to_numpy() if kind.weighted else None,
+            ids=id_values(rows.column(ID)),
+            directed=kind.directed,
+            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
+            **described,
+        )
+
+    def similar(
+        self,
+        nodes: Any = None,
+        *,
+        vectors: Any = None,
+        n_neighbors: int = 10,
+        where: str | None = None,
+    ) -> SimilarNodes:
+        """The stored nodes with the largest cosine similarity to nodes or to vectors.
+
+        Up to 20,000 nodes, and among the nodes of a condition, the search is exact; otherwise an
+        index gives candidates, which are compared exactly.
+
+        Parameters
+        ----------
+        nodes : one id or a list of ids of stored nodes, which are not their own neighbors.
+        vectors : (M, D) or (D,), in place of nodes; `Store.embed` gives those of nodes that are
+            not stored.
+        n_neighbors : neighbors per query; fewer if there are not as many nodes.
+        where : condition in SQL on the attributes of neighbors, such as "age > 30 AND town =
+            'Ulm'"; a name that is not a plain word stands in backquotes.
+        """
+        if (nodes is None) == (vectors is None):
+            raise InputError("pass either nodes or vectors to find similar nodes for")
+        numbers, ids, _ = self._nodes_in_order
+        own = None
+        if nodes is not None:
+            own = np.searchsorted(numbers, self._numbers(nodes))
+            queries, names = self._embedding.vectors[own], ids[own]
+        else:
+            queries = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
+            names = np.arange(len(queries))
+            size = self.vector_index.unit.shape[1]
+            if queries.ndim != 2 or queries.shape[1] != size or not np.isfinite(queries).all():
+                raise InputError(
+                    f"vectors must be finite and of size {size}, got shape {queries.shape}"
+                )
+        allowed = None if where is None else np.searchsorted(numbers, self._matching(where))
+        rows, cosines = self.vector_index.nearest(queries, n_neighbors, own, allowed)
+        return SimilarNodes(names, ids[rows], cosines)
+
+    @cached_property
+    def vector_index(self) -> VectorIndex:
+        """What finds the nearest vectors; it is built when it is first used."""
+        name = f"{self._version.tables['vectors']:06d}.usearch"
+        return VectorIndex(self._embedding.vectors, self.path / "index" / name)
+
+    def _matching(self, where: str) -> np.ndarray:
+        """The sorted numbers of the nodes for which a condition holds."""
+        try:
+            rows = self._snapshot.where("nodes", where, [NUMBER])
+        except (ValueError, RuntimeError, OSError) as error:
+            names = [stored_name(name) for name in self._kinds or ()]
+            raise InputError(
+                f"the condition {where!r} cannot be used: {_reason(error)}; the attributes are "
+                f"{listing(names) or 'none'}"
+            ) from None
+        return np.sort(rows.column(NUMBER).to_numpy())
+
+    # --- tables ----------------------------------------------------------------------------------
+
+    @property
+    def _kinds(self) -> dict[str, Kind] | None:
+        """Kind of each attribute; None where the nodes have features."""
+        encoder = self.estimator.encoder_
+        return None if encoder is None else encoder.kinds
+
+    def _content(self, rows: pa.Table) -> Any:
+        """Attributes or features of rows of the node table."""
+        return read_content(rows, self._kinds, self.estimator.n_features_in_)
+
+    def _expected(self) -> Expected:
+        """What is accepted by `add`: tables are read as those of the first graph were."""
+        reading = self.estimator.notes_.get("reading", {})
+        id_type = self._snapshot.schema("nodes").field(ID).type
+        kind = self.estimator.fitted_on_
+        return Expected(kind, self._kinds, id_type, ReadingOptions.from_dict(reading))
+
+    @cached_property
+    def _nodes_in_order(self) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
+        """Numbers, sorted, and the ids and labels of all nodes in this order."""
+        labeled = LABEL in self._snapshot.schema("nodes").names
+        rows = self._snapshot.read("nodes", [NUMBER, ID, *[LABEL] * labeled]).sort_by(NUMBER)
+        labels = rows.column(LABEL).to_pylist() if labeled else None
+        return rows.column(NUMBER).to_numpy(), id_values(rows.column(ID)), labels
+
+    @cached_property
+    def _embedding(self) -> Embedding:
+        """All vectors, in the order of numbers."""
+        rows = self._snapshot.read("vectors", [NUMBER, VECTOR])
+        order = np.argsort(rows.column(NUMBER).to_numpy())
+        _, ids, labels = self._nodes_in_order
+        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels)
+
+    def _numbers(self, nodes: Any) -> np.ndarray:
+        """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
+        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
+        ids = typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
+        rows = self._snapshot.find("nodes", ID, ids, [NUMBER, ID])
+        places = positions(ids, rows.column(ID))
+        if (places < 0).any():
+            missing = [given[at] for at in np.flatnonzero(places < 0)]
+            raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
+        found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
+        return found
+
+    def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
+        """Ids and labels of these nodes with their vectors."""
+        labeled = LABEL in self._snapshot.schema("nodes").names
+        columns = [NUMBER, ID, *[LABEL] * labeled]
+        rows = self._snapshot.find("nodes", NUMBER, pa.array(numbers), columns).sort_by(NUMBER)
+        places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
+        rows = rows.take(pa.array(places))
+        labels = rows.column(LABEL).to_pylist() if labeled else None
+        return Embedding(id_values(rows.column(ID)), vectors, labels)
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of an error of LanceDB."""
+    return first_line(error).partition(", /")[0][:200]

@@ -1,0 +1,189 @@
+"""`Store`: what is stored, added, removed, and what the vectors are afterwards."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from graphgate import GATE, Graph, InputError, LinearGATE, Store
+
+TOWNS = ("Ulm", "Bern", "Graz")
+
+
+def grown_graph(n: int, seed: int = 0, *, directed: bool = False, weighted: bool = False) -> Graph:
+    """Two groups of nodes; every node has an edge to some before it, mostly of its group."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 2
+    edges = {}
+    for node in range(1, n):
+        for other in rng.choice(node, min(node, 3), replace=False):
+            if group[node] == group[other] or rng.random() < 0.2:
+                edges[(node, int(other))] = float(rng.integers(1, 5))
+    return Graph.from_edges(
+        None,
+        [(f"n{a}", f"n{b}") for a, b in edges],
+        list(edges.values()) if weighted else None,
+        ids=[f"n{at}" for at in range(n)],
+        attributes={
+            "age": (rng.normal(size=n) + 3 * group).round(3),
+            "town": [TOWNS[int(at)] for at in rng.integers(0, 3, n)],
+            "a.b": rng.random(n) < 0.5,
+            "words": [["x", "y"][: int(at)] for at in rng.integers(0, 3, n)],
+        },
+        labels=[f"group {at}" for at in group],
+        directed=directed,
+    )
+
+
+def first(graph: Graph, n: int) -> Graph:
+    return graph.take(np.arange(n))
+
+
+def later(graph: Graph, start: int, stop: int) -> Graph:
+    """The nodes from start to stop, and the nodes they have edges to, with these edges."""
+    near = np.union1d(np.arange(start, stop), graph.adjacency[start:stop].indices)
+    near = np.union1d(near, graph.adjacency.T.tocsr()[start:stop].indices)
+    part = graph.take(near[near < stop])
+    known = np.flatnonzero(near[near < stop] < start)
+    old = part.adjacency[known][:, known].tocoo()
+    return part.without_edges(np.stack([known[old.row], known[old.col]], axis=1))
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("directed", "weighted", "params"),
+    [
+        (False, False, {"dims": (6, 4)}),
+        (True, True, {"dims": (6, 4), "activation": "relu"}),
+        (True, False, {"dims": (6,), "attention": "uniform"}),
+        (False, True, {"dims": (6, 5, 4), "attention": "ones"}),
+        (False, False, {"dims": (6, 5, 4)}),
+    ],
+)
+def test_gate_is_that_of_a_full_transform(tmp_path, directed, weighted, params):
+    graph = grown_graph(60, directed=directed, weighted=weighted)
+    gate = GATE(**params, epochs=3, random_state=0, progress=False)
+    store = Store.create(tmp_path / "store", first(graph, 44), gate)
+    for start in range(44, 60, 8):
+        found = store.add(later(graph, start, start + 8))
+        whole = first(graph, start + 8)
+        expected = store.model().transform(whole)
+        assert found.added.ids.tolist() == whole.ids[start:].tolist()
+        unit = 1e-5 * max(1, np.abs(expected).max())
+        np.testing.assert_allclose(store.vectors().vectors, expected, atol=unit)
+        np.testing.assert_allclose(found.added.vectors, expected[start:], atol=unit)
+    assert store.info().stale_nodes == 0
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning")
+def test_linear_is_near_a_full_transform(tmp_path, directed, weighted):
+    graph = grown_graph(300, directed=directed, weighted=weighted)
+    gate = LinearGATE(n_components=16, random_state=0, progress=False)
+    store = Store.create(tmp_path / "store", first(graph, 250), gate)
+    for start in range(250, 300, 10):
+        found = store.add(later(graph, start, start + 10))
+        expected = store.model().transform(first(graph, start + 10))
+        assert cosines(found.added.vectors, expected[start:]).min() > 0.99
+    assert np.quantile(cosines(store.vectors().vectors, expected), 0.05) > 0.98
+
+
+def test_the_graph_is_stored_as_it_is(tmp_path):
+    graph = grown_graph(30)
+    store = Store.create(tmp_path / "store", graph)
+    assert store.graph().fingerprint() == graph.fingerprint()
+    assert store.graph().label_values() == graph.label_values()
+    assert Store.open(tmp_path / "store").info() == store.info()
+    assert store.vectors(["n3", "n1"]).ids.tolist() == ["n3", "n1"]
+    np.testing.assert_array_equal(store.vectors("n7").vectors[0], store.vectors().vectors[7])
+
+
+def test_the_same_batch_twice_changes_nothing(tmp_path):
+    graph = grown_graph(40)
+    store = Store.create(tmp_path / "store", first(graph, 30))
+    batch = later(graph, 30, 40)
+    assert store.add(batch).version == 2
+    again = store.add(batch)
+    assert (again.version, len(again.added.ids), len(again.changed.ids)) == (2, 0, 0)
+    assert len(store.history()) == 2
+    assert store.graph().n_edges == graph.n_edges
+
+
+def test_changed_attributes_and_weights_are_updates(tmp_path):
+    graph = grown_graph(40, weighted=True)
+    gate = GATE((6, 4), epochs=3, random_state=0, progress=False)
+    store = Store.create(tmp_path / "store", graph, gate)
+    nodes = pa.table(
+        {"id": ["n3"], "age": [9.5], "town": ["Rom"], "a.b": [True], "words": [["y", "y", "x"]]}
+    )
+    edges = pa.table({"source": ["n1", "n5"], "target": ["n0", "n0"], "weight": [7.0, 2.5]})
+    with pytest.warns(UserWarning, match="Rom"):
+        found = store.add(edges, nodes)
+    assert (len(found.added.ids), found.n_edges) == (0, 2)
+    assert "n3" in found.changed.ids.tolist()
+    assert store.nodes("n3")[0]["age"] == 9.5
+    assert store.nodes("n3")[0]["_label"] == graph.label_values()[3]
+    with pytest.warns(UserWarning, match="Rom"):
+        expected = store.model().transform(store.graph())
+    np.testing.assert_allclose(store.vectors().vectors, expected, atol=1e-5)
+    assert store.graph().attributes.column("words").tolist()[3] == {"x": 1.0, "y": 2.0}
+    same = store.graph().attributes.column("age").tolist()
+    assert [*same[:3], *same[4:]] == pytest.approx(
+        [value for at, value in enumerate(graph.attributes.column("age").tolist()) if at != 3]
+    )
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_removed_nodes_and_edges_are_as_if_never_there(tmp_path, directed):
+    graph = grown_graph(40, directed=directed)
+    gate = GATE((6, 4), epochs=3, random_state=0, progress=False)
+    store = Store.create(tmp_path / "store", graph, gate)
+    assert store.remove(["n4", "n17"]).removed == 2
+    pair = np.argwhere(graph.adjacency.toarray())[-1]
+    ends = [f"n{at}" for at in pair]
+    edge = pa.table({"source": [ends[0]], "target": [ends[1]]})
+    assert store.remove(edges=edge).n_edges == 1
+    expected = graph.without_edges([pair]).without(["n4", "n17"])
+    assert store.graph().fingerprint() == expected.fingerprint()
+    np.testing.assert_allclose(
+        store.vectors().vectors, store.model().transform(expected), atol=1e-5
+    )
+    with pytest.raises(InputError, match="1 of 1 edges are not stored"):
+        store.remove(edges=edge)
+    with pytest.raises(InputError, match="no node 'n4'"):
+        store.remove("n4")
+
+
+def test_an_edge_to_a_node_that_is_nowhere_is_refused(tmp_path):
+    store = Store.create(tmp_path / "store", grown_graph(20))
+    edges = pa.table({"source": ["n1", "nobody", "no one"], "target": ["n0", "n2", "n3"]})
+    with pytest.raises(InputError, match=r"2 nodes .* 'nobody', 'no one'"):
+        store.add(edges)
+    assert (store.version, store.reload()) == (1, False)
+
+
+def test_similar_nodes(tmp_path):
+    graph = grown_graph(60)
+    store = Store.create(tmp_path / "store", graph)
+    vectors = store.vectors().vectors
+    found = store.similar(["n3", "n8"], n_neighbors=5)
+    expected = cosines(np.repeat(vectors[[3]], 60, axis=0), vectors)
+    expected[3] = -2
+    assert found.ids.tolist() == ["n3", "n8"]
+    assert found.neighbors[0].tolist() == [f"n{at}" for at in np.argsort(-expected)[:5]]
+    assert store.similar(vectors=vectors[3], n_neighbors=1).neighbors.tolist() == [["n3"]]
+    towns = graph.attributes.column("town").tolist()
+    near = store.similar("n3", where="town = 'Ulm' AND `a·b`", n_neighbors=60).neighbors[0]
+    both = zip(towns, graph.attributes.column("a.b").tolist(), strict=True)
+    assert set(near) == {f"n{at}" for at, (t, b) in enumerate(both) if t == "Ulm" and b} - {"n3"}
+    with pytest.raises(InputError, match=r"cannot be used.*the attributes are age, town"):
+        store.similar("n3", where="size > 3")
+    new = store.embed(
+        pa.table({"source": ["new"], "target": ["n3"]}),
+        pa.table({"id": ["new"], "age": [1.0], "town": ["Ulm"], "a.b": [True], "words": [["x"]]}),
+    )
+    assert store.similar(vectors=new.vectors).neighbors.shape == (1, 10)
+    assert store.version == 1
