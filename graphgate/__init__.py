@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from graphgate.io.graph_files import read_graph
     from graphgate.io.graph_tables import from_tables
     from graphgate.io.graph_writer import to_tables, write_graph
+    from graphgate.io.limits import limits
     from graphgate.io.networkx import from_networkx, to_networkx
     from graphgate.io.pyg import from_pyg, to_pyg
     from graphgate.io.reading_options import ReadingOptions
@@ -98,6 +99,7 @@ _HOMES = {
     "from_pyg": "io.pyg",
     "from_tables": "io.graph_tables",
     "join_graphs": "graph.joining",
+    "limits": "io.limits",
     "load_dataset": "datasets.citation",
     "load_model": "estimators.loading",
     "plot_embedding": "visualization.maps",
@@ -151,6 +153,7 @@ __all__ = [
     "from_pyg",
     "from_tables",
     "join_graphs",
+    "limits",
     "load_dataset",
     "load_model",
     "plot_embedding",

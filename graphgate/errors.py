@@ -82,7 +82,7 @@ class TrainingWarning(UserWarning):
 
 def check_choice(what: str, value: object, choices: Collection[str]) -> None:
     """Refuse a value that is not one of several names."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InputError(f"unknown {what} {value!r}; use one of {', '.join(choices)}")
 
 

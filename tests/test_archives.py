@@ -33,7 +33,7 @@ def test_an_archive(tmp_path):
         ({"x_indptr": np.array([0, 1, 2])}, "does not hold a graph"),
         ({"adj_indices": np.array([1, 9])}, "does not hold a graph"),
         ({"x_indptr": np.array([0, 100, 200, -1])}, "does not hold a graph"),
-        ({"labels": np.array([0, {}, 1], dtype=object)}, "cannot be read as a NumPy archive"),
+        ({"labels": np.array([0, {}, 1], dtype=object)}, "not contain a plain array"),
     ],
 )
 def test_refusals(tmp_path, change, words):
@@ -45,5 +45,5 @@ def test_refusals(tmp_path, change, words):
 
 def test_what_is_not_an_archive(tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(InputError, match="cannot be read as a NumPy archive"):
+    with pytest.raises(InputError, match=r"is damaged or not an \.npz archive"):
         read_archive(tmp_path / "bad.npz")

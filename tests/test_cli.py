@@ -304,7 +304,7 @@ def test_a_file_that_is_not_a_model(refused, model):
     Path("other.csv").write_text("id\n1\n")
     assert "other.csv is not a graphgate model file" in refused(*transform_options("other.csv"))
     assert "none.safetensors does not exist" in refused(*transform_options("none.safetensors"))
-    assert ". does not exist or is a folder" in refused(*transform_options("."))
+    assert ". is a folder" in refused(*transform_options("."))
     raw = Path(model).read_bytes()
     Path(model).write_bytes(raw[: len(raw) // 2])
     assert "is not a graphgate model file, or it is damaged" in refused(*transform_options())

@@ -32,7 +32,7 @@ from graphgate import (
     read_graph,
     to_tables,
 )
-from graphgate.io import columns, tables
+from graphgate.io import columns, parquet_reader
 
 EDGES = {"source": ["a", "b", "c"], "target": ["b", "c", "a"]}
 NODES = {
@@ -632,7 +632,7 @@ def test_features_are_written_as_numbers():
 @pytest.mark.parametrize("row_group", [1, 3, 100])
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.large_string())])
 def test_lists_of_words_in_parquet(tmp_path, monkeypatch, row_group, kind):
-    monkeypatch.setattr(tables, "_BATCH", 2)
+    monkeypatch.setattr(parquet_reader, "_BATCH", 2)
     monkeypatch.setattr(columns, "_ROWS", 2)
     rows = [["b", "a", "b"], None, [], ["é"], ["a"], ["c", "b"], ["b"]]
     nodes = pa.table({"id": range(7), "w": pa.array(rows, kind), "n": [0.5] * 7})

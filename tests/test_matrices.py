@@ -129,8 +129,8 @@ def test_missing_files_and_files_of_another_format(tmp_path):
     assert "is empty" in refusal(tmp_path / "b.mtx.gz", gzip.compress(b"\n"))
     assert "must end in one of .npz, .npy, .mtx" in refusal(tmp_path / "a.mat", b"x")
     assert "may be truncated or not a .gz file" in refusal(tmp_path / "a.mtx.gz", b"no gzip")
-    assert "is not a zip archive" in refusal(tmp_path / "a.npz", b"no zip")
-    assert "Missing banner" in refusal(tmp_path / "a.mtx", b"1 2\n")
+    assert "not an .npz archive" in refusal(tmp_path / "a.npz", b"no zip")
+    assert "does not begin with the banner" in refusal(tmp_path / "a.mtx", b"1 2\n")
     assert "zero bytes" in refusal(tmp_path / "a.mtx", b"%%MatrixMarket matrix\0")
 
 
@@ -142,7 +142,7 @@ def test_headers_that_declare_too_much(tmp_path):
     square = "%%MatrixMarket matrix array real general\n300000 300000\n1\n"
     assert "is truncated" in refusal(tmp_path / "a.mtx", square)
     wide = f"{HEAD} pattern general\n2000000000 2000000000 1\n1 1\n"
-    assert "1 edges between 2,000,000,000 nodes" in refusal(tmp_path / "a.mtx", wide)
+    assert "claims 2,000,000,000 rows or columns" in refusal(tmp_path / "a.mtx", wide)
     wider = f"{HEAD} pattern general\n4000000000 4000000000 1\n1 1\n"
     assert "which is too large" in refusal(tmp_path / "a.mtx", wider)
 
@@ -170,16 +170,16 @@ def test_matrices_that_are_not_adjacencies(tmp_path):
 
 def test_nothing_pickled_is_read(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[{}]], dtype=object), allow_pickle=True)
-    assert "is damaged or not a .npy file" in refusal(tmp_path / "x.npy")
+    assert "not contain a plain array" in refusal(tmp_path / "x.npy")
     np.savez(tmp_path / "x.npz", np.array([[{}]], dtype=object))
-    assert "is damaged or not a .npz file" in refusal(tmp_path / "x.npz")
+    assert "not contain a plain array" in refusal(tmp_path / "x.npz")
 
 
 def test_sparse_arrays_with_indices_out_of_range(tmp_path):
     matrix = sp.csr_array(A)
     matrix.indices[0] = 77
     sp.save_npz(tmp_path / "a.npz", matrix)
-    assert "is damaged" in refusal(tmp_path / "a.npz")
+    assert "an index is outside" in refusal(tmp_path / "a.npz")
 
 
 def written_files() -> dict[str, bytes]:

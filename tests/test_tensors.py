@@ -96,7 +96,7 @@ def test_the_same_content_gives_bit_identical_files(tmp_path):
 
 def test_a_missing_file_and_a_directory(tmp_path):
     assert "does not exist" in refusal(tmp_path / "nothing.safetensors")
-    assert "does not exist" in refusal(tmp_path)
+    assert "is a folder" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(

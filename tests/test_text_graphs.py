@@ -130,7 +130,7 @@ def test_pajek_matrices(tmp_path):
         ("1 2\n", "line 1: '1 2' is not in a section"),
         ("*vertices\n", "line 1: .*must be followed by their number"),
         ("*vertices x\n", "line 1: .*must be followed by their number"),
-        ("*vertices 4000000000\n", "far too short for 4,000,000,000 vertices"),
+        ("*vertices 4000000000\n", "claims 4,000,000,000 vertices"),
         ("*vertices 2\n*vertices 2\n", "line 2: there is a second"),
         ("*vertices 4 2\n", "two-mode networks"),
         ("*edges\n1 2\n", "line 1: .* comes before"),

@@ -4,16 +4,15 @@ An archive has `x_data`, `x_indices`, `x_indptr` and `x_shape` (CSR features), `
 `adj_indptr` (CSR, symmetric, without weights) and `labels`, one integer per node.
 """
 
-import io
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
-from graphgate.io.files import read_bytes
+from graphgate.io.limits import check_claim
 from graphgate.io.matrices import checked_csr
+from graphgate.io.numpy_files import read_npz
 
 _KEYS = {"x_data", "x_indices", "x_indptr", "x_shape", "adj_indices", "adj_indptr", "labels"}
 
@@ -27,19 +26,20 @@ def list_archives(folder: Path | str) -> dict[str, Path]:
 
 def read_archive(path: Path | str) -> Graph:
     """The graph in an archive; nothing in it can run code."""
-    try:
-        with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as archive:
-            stored = {key: archive[key] for key in archive.files}
-    except (ValueError, BadZipFile) as error:
-        raise InputError(f"{path} cannot be read as a NumPy archive: {error}") from None
+    stored = read_npz(path)
     if lacking := sorted(_KEYS - stored.keys()):
         raise InputError(f"{path} lacks {lacking[0]!r}; it is not an archive of a graph")
-    n = len(stored["labels"])
-    shape = tuple(stored["x_shape"].ravel().tolist())
+    labels, shape = stored["labels"], stored["x_shape"]
+    if labels.ndim != 1 or not labels.dtype.kind == shape.dtype.kind == "i":
+        raise InputError(f"{path} does not hold a graph: it lacks one integer label per node")
+    n = len(labels)
+    check_claim(str(path), "nodes", int(shape.max(initial=n)), Path(path).stat().st_size, "columns")
     try:
-        x = checked_csr(stored["x_data"], stored["x_indices"], stored["x_indptr"], shape)
+        x = checked_csr(
+            stored["x_data"], stored["x_indices"], stored["x_indptr"], tuple(shape.ravel().tolist())
+        )
         ones = np.ones(stored["adj_indices"].shape, dtype=np.float32)
         edges = checked_csr(ones, stored["adj_indices"], stored["adj_indptr"], (n, n))
     except ValueError as error:
         raise InputError(f"{path} does not hold a graph: {error}") from None
-    return Graph(x.astype(np.float32), edges, labels=stored["labels"].tolist())
+    return Graph(x.astype(np.float32), edges, labels=labels.tolist())

@@ -10,7 +10,6 @@ run.json              method, settings, seed, versions, command, inputs with the
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -34,9 +33,11 @@ from graphgate.io.files import (
     check_fields,
     check_new_folder,
     complete_folder,
+    read_json,
     write_json,
 )
 from graphgate.io.graph_files import read_graph
+from graphgate.io.limits import current_limits, remedy
 from graphgate.io.model_outputs import write_attention, write_edge_scores
 from graphgate.io.provenance import versions
 from graphgate.io.reading_options import ReadingOptions
@@ -54,6 +55,8 @@ _FIELDS: Schema = {
     "versions": dict,
 }
 _INPUT: Schema = {"path": str, "sha256": str}
+_PLAIN = (str, int, float, type(None))
+_MOST_THREADS = 1024  # a system may refuse to start more, which ends the process
 # Where a run is saved and what it shows do not affect what it computes.
 _NOT_RECORDED = ("checkpoint", "checkpoint_every", "progress")
 
@@ -186,21 +189,34 @@ def read_run(folder: StrPath) -> RunRecord:
     """Read the record of a run that `write_run` wrote."""
     path = Path(folder) / "run.json"
     what = f"{path} is not the record of a graphgate run"
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise InputError(f"{folder} is not a run folder: it has no run.json") from None
-    except ValueError:
-        raise InputError(f"{what}: it is not JSON") from None
+    if not path.exists():
+        raise InputError(f"{folder} is not a run folder: it has no run.json")
+    stored = read_json(path, what)
     check_fields(stored, _FIELDS, what, "record")
+    if "edges" not in stored["inputs"] or not stored["inputs"].keys() <= {"edges", "nodes"}:
+        raise InputError(f"{what}: its inputs are not edges and perhaps nodes")
     for name, given in stored["inputs"].items():
         check_fields(given, _INPUT, what, f"input {name!r}")
+    if not 1 <= stored["threads"] <= _MOST_THREADS:
+        raise InputError(f"{what}: it asks for {stored['threads']} threads")
     settings = stored["settings"]
     made = {"linear": LinearGATE, "gate": GATE}.get(stored["method"])
     known = set() if made is None else made().get_params().keys() - set(_NOT_RECORDED)
-    if settings.keys() != known or not isinstance(settings.get("dims", []), list):
+    plain = all(isinstance(value, _PLAIN) for name, value in settings.items() if name != "dims")
+    if settings.keys() != known or not plain or not isinstance(settings.get("dims", []), list):
         raise InputError(f"{what}: its parameters are not those of its method")
+    most = current_limits().epochs
+    if isinstance(settings.get("epochs"), (int, float)) and settings["epochs"] > most:
+        raise InputError(f"{what}: it asks for more than {most:,.0f} epochs; {remedy('epochs')}")
     return RunRecord(**stored | {"settings": from_json(settings)})
+
+
+def _relative(path: Path) -> Path:
+    """A path as it is written from the current folder."""
+    try:
+        return Path(os.path.relpath(path.resolve()))
+    except (OSError, RuntimeError, ValueError):  # a link to itself, a zero byte
+        return path
 
 
 def rerun(
@@ -221,8 +237,7 @@ def rerun(
     record = read_run(folder)
     given = {"edges": edges, "nodes": nodes}
     inputs = {
-        name: Path(os.path.relpath((Path(folder) / stored["path"]).resolve()))
-        for name, stored in record.inputs.items()
+        name: _relative(Path(folder) / stored["path"]) for name, stored in record.inputs.items()
     } | {name: Path(path) for name, path in given.items() if path is not None}
     for name, path in inputs.items():
         if not path.is_file():

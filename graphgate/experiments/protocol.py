@@ -55,8 +55,10 @@ class RunResult:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any], setting: str) -> Self:
-        """The inverse of `to_dict`; raises KeyError or TypeError for missing or unknown keys."""
+        """The inverse of `to_dict`; raises KeyError or TypeError for anything else."""
         names = SETTINGS[setting].all
+        if not all(isinstance(value, (int, float, type(None))) for value in stored.values()):
+            raise TypeError("a value is not a number")
         others = {name: value for name, value in stored.items() if name not in names}
         return cls(metrics={name: stored[name] for name in names}, **others)
 

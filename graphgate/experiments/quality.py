@@ -5,7 +5,6 @@ what it gives. Test figures never choose anything: the strength and the scaling 
 chosen on validation nodes.
 """
 
-import json
 import multiprocessing
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ from graphgate.experiments.measure import measured
 from graphgate.experiments.methods import find_method
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import split_links
-from graphgate.io.files import make_folder, write_json
+from graphgate.io.files import make_folder, read_json, write_json
 from graphgate.io.progress import progress_bar
 from graphgate.io.provenance import versions
 from graphgate.tasks.classification import probe_predictions
@@ -143,8 +142,18 @@ class QualityStore:
         path = self._path(method, graph)
         if not path.exists():
             return {}
-        stored = json.loads(path.read_text("utf-8"))
-        return {int(seed): run for seed, run in stored["runs"].items()}
+        what = f"{path} does not contain the runs of a method"
+        stored = read_json(path, what)
+        runs = stored.get("runs") if isinstance(stored, dict) else None
+        if not isinstance(runs, dict) or not all(
+            seed.isdecimal()
+            and len(seed) < 12
+            and isinstance(run, dict)
+            and all(isinstance(value, (int, float)) for value in run.values())
+            for seed, run in runs.items()
+        ):
+            raise InputError(f"{what}; remove it")
+        return {int(seed): run for seed, run in runs.items()}
 
     def add(self, run: QualityRun, figures: Mapping[str, Any]) -> None:
         known = self.runs(run.method, run.graph) | {run.seed: dict(figures)}

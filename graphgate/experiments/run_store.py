@@ -21,7 +21,7 @@ from graphgate.experiments.protocol import (
     run_clustering,
     run_links,
 )
-from graphgate.io.files import make_folder, write_json
+from graphgate.io.files import make_folder, read_json, write_json
 from graphgate.io.provenance import versions
 
 RANDOM = "random"  # a different split for every seed
@@ -121,12 +121,12 @@ class RunStore:
         path = self.folder / spec.file
         if path not in self._known:
             try:
-                content = json.loads(path.read_text(encoding="utf-8"))
+                if not path.exists():
+                    return None
+                content = read_json(path, str(path))
                 if {key: content[key] for key in spec.fields()} != spec.fields():
                     raise ValueError
                 self._known[path] = RunResult.from_dict(content["run"], spec.setting)
-            except FileNotFoundError:
-                return None
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(
                     f"{path} does not contain the run that its name indicates; remove it"

@@ -2,7 +2,8 @@
 
 Arrow tables of nodes and edges are the only intermediate. The modules in import order:
 
-    replacement, files, provenance, progress, tensors, tables, csv_reader, table_files, columns,
-    id_columns, reading_options, graph_tables, networkx, pyg, text_graphs, matrices, graph_files,
-    graph_writer, embeddings, model_outputs
+    limits, replacement, files, provenance, progress, tensors, numpy_files, tables, parquet_reader,
+    csv_reader, table_files, columns, id_columns, reading_options, graph_tables, networkx, pyg,
+    text_graphs, matrix_market, matrices, graph_files, graph_writer, word2vec, embeddings,
+    model_outputs
 """

@@ -1,7 +1,8 @@
 """Arrow columns -> attribute columns, without a loop over cells."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,10 @@ import pyarrow.compute as pc
 from graphgate.errors import InputError
 from graphgate.graph import column_kinds
 from graphgate.graph.column_kinds import Column, Kind
+from graphgate.io.limits import check_claim
 from graphgate.io.tables import Table
 
-_DAY = 86_400_000_000  # microseconds
+_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _ROWS = 1 << 16  # whose words are text at the same time
 
 
@@ -24,11 +26,12 @@ def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kin
     words. Dates and times are numbers, in days since 1970.
     """
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
         kind = kind or "category"
+        if kind == "category" and is_category(column.type.value_type):
+            return _coded_categories(column)
+        column = decoded(table, name, column)
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        moments = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)))
-        column = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), float(_DAY))
+        column = _days(column)
     if is_text(column.type):
         column = column.cast(pa.large_string())
     kind = kind or next((guess for fits, guess in _GUESSES if fits(column.type)), None)
@@ -37,6 +40,34 @@ def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kin
     if kind in ("category", "words"):
         return (_categories if kind == "category" else _words)(table, name, column)
     return _numbers(table, name, column, kind)
+
+
+def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Days since 1970; nothing is converted to another unit, which might overflow."""
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32()).cast(pa.float64())
+    unit = "ms" if pa.types.is_date64(column.type) else column.type.unit
+    return pc.divide(column.cast(pa.int64()).cast(pa.float64(), safe=False), float(_DAY[unit]))
+
+
+def decoded(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a dictionary column; text may then take more than 2 GB."""
+    kind = column.type.value_type
+    if not (is_category(kind) or pa.types.is_temporal(kind)):
+        raise unfit(table, name, column.type, "numbers or text")
+    parts = []
+    for chunk in column.chunks:
+        values = chunk.dictionary.cast(pa.large_string()) if is_text(kind) else chunk.dictionary
+        if table.size is not None and is_text(kind):
+            length = pc.sum(pc.binary_length(values).take(chunk.indices)).as_py() or 0
+            check_claim(f"{table.what}, column {name!r},", "values", length, table.size, "bytes")
+        parts.append(values.take(chunk.indices))
+    return pa.chunked_array(parts, pa.large_string() if is_text(kind) else kind)
+
+
+def is_category(kind: pa.DataType) -> bool:
+    known = is_text(kind) or is_number(kind) or pa.types.is_boolean(kind)
+    return known or bool(pa.types.is_null(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -93,6 +124,8 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Co
 
 def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
     """(N,) floats, NaN where missing; a view of Arrow's memory if that is one chunk of floats."""
+    if pa.types.is_dictionary(column.type):
+        column = decoded(table, name, column)
     kind = column.type
     if is_text(kind):
         column = _parsed(table, name, column)
@@ -125,13 +158,31 @@ def _categories(table: Table, name: str, column: pa.ChunkedArray) -> Column:
     kind = column.type
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column = column.cast(pa.float64())
-    elif not (is_text(kind) or is_number(kind) or pa.types.is_boolean(kind)):
+    elif not is_category(kind):
         raise unfit(table, name, kind, "text, numbers or booleans")
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     coded = one_piece(column).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     return column_kinds.category_column(codes, coded.dictionary.to_pylist())
+
+
+def _coded_categories(column: pa.ChunkedArray) -> Column:
+    """From codes, without writing each value out; those that do not occur are left out."""
+    codes = np.full(len(column), -1, dtype=np.int64)
+    place: dict[Any, int] = {}
+    start = 0
+    for chunk in column.chunks:
+        indices = pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy()
+        used = np.unique(indices[indices >= 0])
+        rank = np.full(len(chunk.dictionary) + 1, -1)  # the last is that of code -1
+        for at, value in zip(used, chunk.dictionary.take(pa.array(used)).to_pylist(), strict=True):
+            value = float(value) if isinstance(value, Decimal) else value
+            if value is not None and value == value:
+                rank[at] = place.setdefault(value, len(place))
+        codes[start : start + len(chunk)] = rank[indices]
+        start += len(chunk)
+    return column_kinds.category_column(codes, list(place))
 
 
 class _Words(NamedTuple):

@@ -10,26 +10,24 @@
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import plain
-from graphgate.io.columns import floats, is_list, one_piece
-from graphgate.io.files import StrPath, check_file, check_output_path, first_line, replacing
+from graphgate.io.columns import decoded, floats, is_list, is_number, one_piece
+from graphgate.io.files import StrPath, check_file, check_output_path, replacing
 from graphgate.io.id_columns import id_column, id_values, spelled_ids
+from graphgate.io.numpy_files import read_npz
 from graphgate.io.table_files import open_table, row_blocks, write_blocks
 from graphgate.io.tables import Conversion, Table, id_array, value_array
+from graphgate.io.word2vec import open_word2vec, write_word2vec
 
 EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
 READABLE_ENDINGS = EMBEDDING_ENDINGS[:-1]
 LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats that can store labels
-_LINES = 4096  # nodes whose text is in memory at once
-_BLOCK = 1 << 26
 
 
 class Embedding(NamedTuple):
@@ -116,7 +114,7 @@ def write_embedding(
         elif ending == ".npz":
             np.savez(file, **_arrays(names, values, classes))
         else:
-            _write_word2vec(file, names, values)
+            write_word2vec(file, names, values)
     return target
 
 
@@ -187,16 +185,6 @@ def plain_array(items: pa.Array, what: str) -> np.ndarray:
     return made
 
 
-def _write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
-    written = names.cast(pa.string())
-    file.write(f"{values.shape[0]} {values.shape[1]}\n".encode())
-    for start in range(0, len(values), _LINES):
-        block = values[start : start + _LINES]
-        numbers = [pa.array(block[:, at]).cast(pa.string()) for at in range(block.shape[1])]
-        lines = pc.binary_join_element_wise(written[start : start + _LINES], *numbers, " ")
-        file.write(("\n".join(lines.to_pylist()) + "\n").encode())
-
-
 def read_embedding(path: StrPath) -> Embedding:
     """Read an embedding from a .parquet, .csv, .npz or word2vec .txt file.
 
@@ -207,15 +195,7 @@ def read_embedding(path: StrPath) -> Embedding:
     if ending not in READABLE_ENDINGS and not Path(path).is_dir():
         raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
     source = check_file(path)
-    try:
-        found = _read_npz(source) if ending == ".npz" else _read_table(source)
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise InputError(f"{source} is not a readable embedding: {first_line(error)}") from None
-    ids, z, labels = found
+    ids, z, labels = found = _read_npz(source) if ending == ".npz" else _read_table(source)
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
             f"{source} contains an embedding of dtype {z.dtype} and shape {z.shape} for "
@@ -233,33 +213,9 @@ def read_embedding(path: StrPath) -> Embedding:
     return found
 
 
-def _open_word2vec(path: Path) -> Table:
-    with path.open("rb") as file:
-        head = file.readline().split()
-        if len(head) != 2 or not all(part.isdigit() for part in head):
-            raise InputError(
-                f"{path} must begin with two integers, the number of nodes and the number of "
-                "dimensions"
-            )
-        n, d = map(int, head)
-        names = [f"e{at}" for at in range(d)]
-        table = pyarrow.csv.read_csv(
-            file,
-            pyarrow.csv.ReadOptions(column_names=["node_id", *names], block_size=_BLOCK),
-            pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
-            pyarrow.csv.ConvertOptions(
-                column_types={"node_id": pa.string()} | dict.fromkeys(names, pa.float64()),
-                strings_can_be_null=False,
-            ),
-        )
-    if len(table) != n:
-        raise InputError(f"{path} declares {n:,} nodes, but contains {len(table):,}")
-    return Table(table, str(path), spelled=True)
-
-
 def _read_table(path: Path) -> Embedding:
     """Vectors are columns of numbers in text, and lists in one column elsewhere."""
-    table = _open_word2vec(path) if path.suffix.lower() == ".txt" else open_table(path)
+    table = open_word2vec(path) if path.suffix.lower() == ".txt" else open_table(path)
     others = [name for name in table.names if name not in ("node_id", "label")]
     vectors = others if table.spelled else ["embedding"]
     table.require("node_id", *vectors)
@@ -267,7 +223,10 @@ def _read_table(path: Path) -> Embedding:
     conversions |= dict.fromkeys(vectors, "number")
     columns = dict(table.columns([n for n in table.names if n in conversions], conversions))
     (ids,) = spelled_ids(table, id_column(table, "node_id", columns["node_id"]))
-    classes = spelled_ids(table, *[columns[name] for name in columns if name == "label"])
+    classes = [columns[name] for name in columns if name == "label"]
+    if classes and pa.types.is_dictionary(classes[0].type):
+        classes = [decoded(table, "label", classes[0])]
+    classes = spelled_ids(table, *classes)
     labels = classes[0].to_pylist() if classes else None
     if not table.spelled:
         return Embedding(id_values(ids), _listed(table, columns["embedding"]), labels)
@@ -279,7 +238,7 @@ def _read_table(path: Path) -> Embedding:
 
 def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
     """(N, D) from N lists of D numbers."""
-    lists = is_list(column.type) and not column.null_count
+    lists = is_list(column.type) and is_number(column.type.value_type) and not column.null_count
     if not lists or pc.count_distinct(pc.list_value_length(column)).as_py() > 1:
         raise InputError(
             f"{table.what}: the column 'embedding' must contain a list of D numbers per node"
@@ -296,12 +255,16 @@ def _written_as_float32(values: np.ndarray) -> bool:
 
 
 def _read_npz(path: Path) -> Embedding:
-    # Opened here, because `np.load` leaves a file open that is not an archive.
-    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-        labels = file["labels"].tolist() if "labels" in file else None
-        if labels is not None and "labelled" in file:
-            pairs = zip(labels, file["labelled"].tolist(), strict=True)
-            labels = [label if given else None for label, given in pairs]
-        ids = file["ids"].tolist()
-        kind = np.int64 if all(type(value) is int for value in ids) else object
-        return Embedding(np.array(ids, dtype=kind), file["embedding"], labels)
+    arrays = read_npz(path)
+    if lacking := [name for name in ("ids", "embedding") if name not in arrays]:
+        raise InputError(f"{path} lacks the array {lacking[0]!r}")
+    ids, labels, given = arrays["ids"], arrays.get("labels"), arrays.get("labelled")
+    if any(part is not None and part.ndim != 1 for part in (ids, labels, given)):
+        raise InputError(f"{path}: ids, labels and labelled must have one dimension each")
+    listed = None if labels is None else labels.tolist()
+    if listed is not None and given is not None:
+        if given.dtype != bool or len(given) != len(listed):
+            raise InputError(f"{path}: labelled must say of each label whether it is given")
+        listed = [label if known else None for label, known in zip(listed, given, strict=True)]
+    kind = np.int64 if ids.dtype.kind in "iu" else object
+    return Embedding(ids.astype(kind), arrays["embedding"], listed)

@@ -1,16 +1,18 @@
 """Files: input checked and decompressed, output checked beforehand and replaced atomically."""
 
+import io
 import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
 from graphgate.errors import InputError
+from graphgate.io.limits import allowed, remedy
 from graphgate.io.replacement import new_file, new_folder
 
 StrPath = str | os.PathLike[str]
@@ -40,31 +42,80 @@ def first_line(error: Exception) -> str:
 
 
 def check_file(path: StrPath) -> Path:
-    """The path of a file to read; refuses a folder and a path that does not exist."""
+    """The path of a file to read; refuses a folder, a pipe, and a path that does not exist."""
     found = Path(path)
-    if found.is_dir():
+    try:
+        mode = found.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{found} does not exist; check the path") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InputError(f"{str(found)!r} cannot be read: {reason}; check the path") from None
+    if stat.S_ISDIR(mode):
         raise InputError(f"{found} is a folder; pass a file in it")
-    if not found.exists():
-        raise InputError(f"{found} does not exist; check the path")
+    if not stat.S_ISREG(mode):
+        kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+        raise InputError(f"{found} is {kind}; save its content to a file first")
     return found
 
 
 @contextmanager
-def decompressed(path: StrPath) -> Iterator[pa.NativeFile]:
-    """The content of a file as a stream, decompressed according to its ending."""
+def decompressed(path: StrPath, limit: str = "values") -> Iterator[Any]:
+    """The content of a file as a stream, decompressed according to its ending.
+
+    limit : what bounds the size of the content, see `graphgate.io.limits`.
+    """
     _, ending = file_ending(path)
+    source = check_file(path)
     try:
-        with pa.input_stream(str(check_file(path)), compression=COMPRESSIONS.get(ending)) as stream:
-            yield stream
+        with (
+            utf8_name(source) as name,
+            pa.input_stream(name, compression=COMPRESSIONS.get(ending)) as stream,
+        ):
+            size = source.stat().st_size
+            yield _Bounded(stream, str(path), limit, size) if ending else stream
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
         hint = f"; it may be truncated or not a {ending} file" if ending else ""
         raise InputError(f"{path} cannot be read: {reason}{hint}") from None
 
 
-def read_bytes(path: StrPath) -> bytes:
+@contextmanager
+def utf8_name(path: Path) -> Iterator[str]:
+    """The name of a file for libraries that take only UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        with path.open("rb") as file:
+            yield f"/dev/fd/{file.fileno()}"
+    else:
+        yield str(path)
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that ends with an error where a compressed file grows beyond its limit."""
+
+    def __init__(self, stream: Any, what: str, limit: str, size: int) -> None:
+        self._stream, self._what, self._limit, self._size = stream, what, limit, size
+        self._count, self._most = 0, allowed(limit, size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got: int = self._stream.readinto(buffer)
+        self._count += got
+        if self._count > self._most:
+            raise InputError(
+                f"{self._what} has {self._size:,} bytes, but expands to more than the "
+                f"{self._most:,.0f} allowed for its size; {remedy(self._limit)}"
+            )
+        return got
+
+
+def read_bytes(path: StrPath, limit: str = "values") -> bytes:
     """The decompressed content of a file, which must not be empty."""
-    with decompressed(path) as stream:
+    with decompressed(path, limit) as stream:
         content: bytes = stream.read()
     if not content.strip():
         raise InputError(f"{path} is empty; pass a file that contains a graph")
@@ -74,7 +125,7 @@ def read_bytes(path: StrPath) -> bytes:
 def read_text(path: StrPath) -> str:
     r"""The content of a UTF-8 text file, with "\n" as line ending."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path, "text").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path} is not UTF-8 text: byte {error.start:,} is 0x{error.object[error.start]:02x}; "
@@ -83,6 +134,27 @@ def read_text(path: StrPath) -> str:
     if "\0" in text:
         raise InputError(f"{path} is not text: it contains zero bytes; check its ending")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_json(path: StrPath, what: str) -> Any:
+    """The content of a JSON file; `what` begins the message if it is not JSON."""
+    try:
+        return parse_json(check_file(path).read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{what}: it is not JSON") from None
+
+
+def parse_json(text: str) -> Any:
+    """JSON without NaN and infinity; anything else is a ValueError or a RecursionError."""
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:

@@ -1,6 +1,7 @@
 """`read_graph`: tables, whole graphs and matrices in files -> `Graph`."""
 
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -12,8 +13,16 @@ import pyarrow as pa
 
 from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.graph import Graph
-from graphgate.io.files import StrPath, file_ending, first_line, read_bytes, read_text
+from graphgate.io.files import (
+    StrPath,
+    check_file,
+    file_ending,
+    first_line,
+    read_bytes,
+    read_text,
+)
 from graphgate.io.graph_tables import NODE, GraphTables, build_graph, listed_once, make_graph
+from graphgate.io.limits import check_claim
 from graphgate.io.matrices import MATRIX_ENDINGS, read_adjacency, read_matrix
 from graphgate.io.networkx import edge_table, node_columns, node_table
 from graphgate.io.reading_options import ReadingOptions
@@ -23,6 +32,8 @@ from graphgate.io.text_graphs import read_adjacency_list, read_edge_list, read_p
 
 _ADJACENCIES = (".npz", ".mtx")
 _BY_NETWORKX = (".graphml", ".gml", ".gexf")
+# Attributes that elements of GraphML and GEXF must have.
+_NEEDED = {"node": ("id",), "edge": ("source", "target")}
 
 
 def read_graph(
@@ -178,7 +189,7 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on ports and keys without a type
             if ending == ".gml":
-                g = nx.parse_gml(read_text(path).split("\n"), label=None)
+                g = nx.parse_gml(_unicode(path, read_text(path)).split("\n"), label=None)
             else:
                 read = nx.read_graphml if ending == ".graphml" else nx.read_gexf
                 g = read(io.BytesIO(_harmless_xml(path)))
@@ -189,6 +200,7 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
     # NetworkX raises errors of every kind on damaged files.
     except Exception as error:
         raise InputError(f"{path} is damaged or not a {ending} file: {first_line(error)}") from None
+    _check_attributes(path, g)
     # Defaults in the file, for nodes or edges without a value of their own.
     for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
         for name, value in g.graph.get(defaults, {}).items():
@@ -197,25 +209,60 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
     return g
 
 
+def _check_attributes(path: StrPath, g: Any) -> None:
+    """Refuses more values of attributes than a file of this size may have."""
+    size = check_file(path).stat().st_size
+    for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
+        names = set(g.graph.get(defaults, ()))
+        if each is g.nodes:
+            names.update(name for _, data in each(data=True) for name in data)
+        check_claim(str(path), "text", len(names) * len(each), size, "values of attributes")
+
+
 def _harmless_xml(path: StrPath) -> bytes:
     """The content of an XML file that declares no entities, which can grow without bounds.
 
-    Neither format needs them.
+    Neither format needs them. Nodes need distinct ids and edges two ends, which NetworkX would
+    replace by the text "None".
     """
-    content = read_bytes(path)
+    content = read_bytes(path, "text")
+    parser = expat.ParserCreate()
+    seen: set[str] = set()
 
     def refuse(*_: Any) -> NoReturn:
         raise InputError(
             f"{path} declares XML entities, which are not supported; save it without them"
         )
 
-    parser = expat.ParserCreate()
-    parser.EntityDeclHandler = refuse
+    def check(tag: str, attributes: Mapping[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        if lacking := [need for need in _NEEDED.get(name, ()) if need not in attributes]:
+            line = parser.CurrentLineNumber
+            raise InputError(f"{path}, line {line}: a {name} lacks its {lacking[0]}; fix the file")
+        if name == "node":
+            if attributes["id"] in seen:
+                raise InputError(
+                    f"{path}, line {parser.CurrentLineNumber}: the id {attributes['id']!r} is that "
+                    "of an earlier node; ids must be unique"
+                )
+            seen.add(attributes["id"])
+
+    parser.EntityDeclHandler, parser.StartElementHandler = refuse, check
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise InputError(f"{path} is damaged or not an XML file: {error}") from None
     return content
+
+
+def _unicode(path: StrPath, text: str) -> str:
+    """The text of a GML file, whose character references must be characters."""
+    for reference in re.findall(r"&#(\d+|[xX][0-9a-fA-F]+);", text):
+        digits = reference.lstrip("xX")
+        code = int(digits, 16 if digits != reference else 10) if len(digits) < 9 else 0x110000
+        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+            raise InputError(f"{path}: &#{reference[:12]}; is not a character; fix the file")
+    return text
 
 
 _READERS: dict[str, Callable[[StrPath], GraphTables]] = {

@@ -13,7 +13,7 @@ from graphgate.errors import InputError, InputWarning, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.graph import Graph
-from graphgate.io.columns import attribute_column, floats, is_text, unfit
+from graphgate.io.columns import attribute_column, decoded, floats, is_text, unfit
 from graphgate.io.id_columns import (
     appearing,
     check_distinct,
@@ -210,7 +210,7 @@ def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None
 def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
     """Plain values; text and floats that represent integers become integers."""
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        column = decoded(table, name, column)
     kind = column.type
     if is_text(kind):
         (column,) = spelled_ids(table, column)

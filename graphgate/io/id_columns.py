@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from graphgate.errors import InputError
 from graphgate.graph.validation import TEXT
-from graphgate.io.columns import is_number, is_text, one_piece
+from graphgate.io.columns import decoded, is_number, is_text, one_piece
 from graphgate.io.tables import Table
 
 _SMALL = 1 << 30  # bytes of text that can be addressed with 32 bits, also if two are joined
@@ -21,10 +21,10 @@ def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArr
 
     Where a value was missing, pandas stores integers as floats; they become integers again.
     """
+    if pa.types.is_dictionary(column.type):
+        column = decoded(table, name, column)
     if column.null_count:
         table.refuse_first(column.is_null().to_numpy(), name, "is not an id; give every row an id")
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if is_text(column.type):
         small = pa.types.is_string(column.type) and column.nbytes < _SMALL
         return column if small else column.cast(pa.large_string())

@@ -39,9 +39,19 @@ class ReadingOptions:
                 f"unknown_nodes must be one of {', '.join(UNKNOWN_NODES)}, "
                 f"got {self.unknown_nodes!r}"
             )
+        for name in ("source", "target", "id", "weight", "label"):
+            value = getattr(self, name)
+            optional = name in ("weight", "label") and value is None
+            if not optional and not isinstance(value, str):
+                raise InputError(f"{name} must be the name of a column, got {value!r}")
+        if not isinstance(self.directed, bool | None):
+            raise InputError(f"directed must be true, false or None, got {self.directed!r}")
         for name in ("drop", "words", "categories"):
             value = getattr(self, name)
-            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+            names = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
+            object.__setattr__(self, name, tuple(names))
+            if not all(isinstance(each, str) for each in getattr(self, name)):
+                raise InputError(f"{name} must be names of columns, got {value!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping for JSON."""

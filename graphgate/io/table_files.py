@@ -17,7 +17,8 @@ from graphgate.io.files import (
     file_ending,
     replacing,
 )
-from graphgate.io.tables import ParquetTable, Table
+from graphgate.io.parquet_reader import ParquetTable
+from graphgate.io.tables import Table
 
 PARQUET = (".parquet", ".pq")
 TABLE_ENDINGS = (".parquet", ".csv")
@@ -51,7 +52,10 @@ def write_blocks(path: StrPath, schema: pa.Schema, blocks: Iterable[pa.Table]) -
         if target.suffix.lower() == ".parquet":
             # Floats hardly ever repeat, so that a dictionary of them is made for nothing.
             coded = [field.name for field in schema if not _has_floats(field.type)]
-            with pyarrow.parquet.ParquetWriter(temporary, schema, use_dictionary=coded) as writer:
+            with (
+                temporary.open("wb") as file,
+                pyarrow.parquet.ParquetWriter(file, schema, use_dictionary=coded) as writer,
+            ):
                 for block in blocks:
                     writer.write_table(block)
         else:

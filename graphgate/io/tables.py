@@ -1,24 +1,19 @@
-"""Tables of named Arrow columns: in memory, or a Parquet file read a few columns at a time."""
+"""Tables of named Arrow columns, in memory."""
 
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from graphgate.errors import InputError, listing
 from graphgate.graph.validation import TEXT, plain
-from graphgate.io.files import StrPath, check_file, first_line
+from graphgate.io.files import first_line
+from graphgate.io.limits import check_columns
 
-_INDEX = re.compile(r"__index_level_\d+__")
-# Parquet columns, and values in them, read at once: enough for two threads, few enough for memory.
-_TOGETHER, _VALUES = 8, 1 << 22
 _OBJECTS = 1 << 16  # Python values at the same time, of text that becomes a column
-_BATCH = 1 << 18  # rows of a column that is read alone
 # How a text file is to convert a column: unchanged, or by guessing although numbers are written
 # with leading zeros.
 Conversion = Literal["text", "number"]
@@ -38,10 +33,12 @@ class Table:
     spelled : whether values are known only by their spelling, as in text files; an integer and
         its digits are then the same.
     hint : appended to the error message about a missing column.
+    size : bytes of its file, which limit what it may grow to; None for a table in memory.
     """
 
     spelled = False
     hint = ""
+    size: int | None = None
 
     def __init__(
         self,
@@ -92,90 +89,14 @@ class Table:
                 )
 
 
-class ParquetTable(Table):
-    """A Parquet file, of which only the requested columns are read."""
-
-    def __init__(self, path: StrPath) -> None:
-        self.what, self._place = str(path), None
-        with self._explained():
-            file = pyarrow.parquet.ParquetFile(check_file(path), pre_buffer=False)
-            names = check_names(self.what, file.schema_arrow.names)
-            # Words in lists are read as codes and a dictionary, as most files store them.
-            self._file = pyarrow.parquet.ParquetFile(
-                path, pre_buffer=False, metadata=file.metadata, read_dictionary=_word_paths(file)
-            )
-        # A pandas index without a name is a row number, not a column.
-        self.names = [name for name in names if not _INDEX.fullmatch(name)]
-
-    def columns(
-        self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
-    ) -> Iterator[tuple[str, pa.ChunkedArray]]:
-        for some in self._groups(names):
-            with self._explained():
-                table = self._read(some)
-                for column in table.columns:  # Parquet's reader does not check that text is UTF-8
-                    if not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
-                        column.validate(full=True)
-            release_memory()
-            for name in some:
-                yield name, table.column(name)
-            del table  # before the next one is read
-
-    def _read(self, names: list[str]) -> pa.Table:
-        """One column in batches: threads have nothing to share, and keep what they have read."""
-        if len(names) > 1:
-            return self._file.read(columns=names)
-        chunks = [
-            batch.column(0)
-            for group in range(self._file.num_row_groups)  # each has a dictionary of its own
-            for batch in self._file.iter_batches(_BATCH, [group], names, use_threads=False)
-        ]
-        kind = self._file.schema_arrow.field(names[0]).type
-        return pa.table({names[0]: pa.chunked_array(chunks, kind)})
-
-    def _groups(self, names: Sequence[str]) -> Iterator[list[str]]:
-        """Columns to be read at once, in order; one with nested values is read alone."""
-        most = max(1, min(_TOGETHER, _VALUES // max(1, self._file.metadata.num_rows)))
-        group: list[str] = []
-        for name in names:
-            nested = pa.types.is_nested(self._file.schema_arrow.field(name).type)
-            if group and (nested or len(group) == most):
-                yield group
-                group = []
-            group.append(name)
-            if nested:
-                yield group
-                group = []
-        if group:
-            yield group
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or first_line(error)
-            raise InputError(f"{self.what} cannot be read as Parquet: {reason}") from None
-
-
 def release_memory() -> None:
     """Returns to the system what Arrow has freed, but keeps for later."""
     pa.default_memory_pool().release_unused()
 
 
-def _word_paths(file: pyarrow.parquet.ParquetFile) -> list[str]:
-    """The leaves of the columns that are lists of text."""
-    lists = {
-        field.name
-        for field in file.schema_arrow
-        if pa.types.is_list(field.type) and pa.types.is_string(field.type.value_type)
-    }
-    leaves = [file.schema.column(at).path for at in range(len(file.schema.names))]
-    return [path for path in leaves if path.partition(".")[0] in lists]
-
-
 def check_names(what: str, names: Sequence[Any]) -> list[str]:
-    """Refuses columns without a name, and two columns of the same name."""
+    """Refuses too many columns, columns without a name, and two columns of the same name."""
+    check_columns(what, len(names))
     seen: set[str] = set()
     for at, name in enumerate(names, start=1):
         if name is None or name != name or not str(name).strip():
@@ -296,5 +217,14 @@ def python_column(values: list[Any]) -> pa.Array | None:
         return pa.array(items, from_pandas=True)
     except (pa.ArrowException, OverflowError):
         if all(isinstance(item, numbers.Real) for item in given):
-            return pa.array([None if i is None else float(i) for i in items], pa.float64())
+            return pa.array([None if i is None else _as_float(i) for i in items], pa.float64())
         return pa.array([None if i is None else str(i) for i in items], pa.string())
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(
+            f"{str(value)[:20]}… is too large for a number; store it as text"
+        ) from None

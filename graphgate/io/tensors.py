@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.io.files import Schema, check_fields, write_bytes
+from graphgate.io.files import Schema, check_fields, check_file, parse_json, utf8_name, write_bytes
 
 _HEADER = "graphgate"
 VERSION = 1
@@ -34,12 +34,10 @@ def read_tensors(
     path: Path | str, kind: str, schema: Schema
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Read what `write_tensors` wrote; `schema` gives the header's fields and their types."""
-    path = Path(path)
+    path = check_file(path)
     what = f"{path} is not a graphgate {kind} file"
-    if not path.is_file():
-        raise InputError(f"{path} does not exist or is a folder; pass a graphgate {kind} file")
     try:
-        with safe_open(path, framework="pt") as file:
+        with utf8_name(path) as name, safe_open(name, framework="pt") as file:
             metadata = file.metadata() or {}
             if _HEADER not in metadata:
                 raise InputError(f"{what}: it lacks the header {_HEADER!r}")
@@ -57,9 +55,10 @@ def read_tensors(
 
 def file_kind(path: Path | str) -> str | None:
     """What `write_tensors` was told that a file is; None if it did not write it."""
+    path = check_file(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {}).get(_HEADER, "null"))
+        with utf8_name(path) as name, safe_open(name, framework="pt") as file:
+            header = parse_json((file.metadata() or {}).get(_HEADER, "null"))
     except (SafetensorError, OSError, ValueError, RecursionError):
         return None
     kind = header.get("kind") if isinstance(header, dict) else None
@@ -68,7 +67,7 @@ def file_kind(path: Path | str) -> str | None:
 
 def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:
     try:
-        header = json.loads(text, parse_constant=_refuse_constant)
+        header = parse_json(text)
     except (ValueError, RecursionError):
         raise InputError(f"{what}: its header is not JSON") from None
     if not isinstance(header, dict) or header.get("kind") != kind:
@@ -82,10 +81,6 @@ def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str
     body = {name: value for name, value in header.items() if name not in ("kind", "version")}
     check_fields(body, schema, what)
     return body
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def check_tensors(

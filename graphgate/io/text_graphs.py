@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from graphgate.errors import InputError, InputWarning
-from graphgate.io.files import StrPath, read_text
+from graphgate.io.files import StrPath, check_file, read_text
 from graphgate.io.graph_tables import NODE, GraphTables
+from graphgate.io.limits import check_claim
 from graphgate.io.tables import Table
 
 _Row = tuple[Any, Any, float | None, int]  # source, target, weight, line
@@ -98,7 +99,7 @@ def _weight(path: StrPath, number: int, field: str) -> float | None:
             return float(field)
         data = ast.literal_eval(field.strip())
         return float(data["weight"]) if "weight" in data else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         raise InputError(
             f"{path}, line {number}: {field.strip()[:40]!r} after source and target is not a "
             "weight; use a number, {'weight': number}, or nothing"
@@ -123,6 +124,7 @@ def read_pajek(path: StrPath) -> GraphTables:
 class _PajekReader:
     def __init__(self, path: StrPath) -> None:
         self.path, self.line, self.n = path, 0, 0
+        self.size = check_file(path).stat().st_size
         self.labels: dict[int, str] = {}
         self.columns: dict[str, dict[int, str]] = {}
         self.edges: list[tuple[int, int, float, int, bool]] = []  # ends, weight, line, is an arc
@@ -140,15 +142,15 @@ class _PajekReader:
             "*edgeslist": self._neighbors,
             "*matrix": lambda fields: self.matrix.append(list(map(self._number, fields))),
         }
-        text = read_text(self.path)
-        for self.line, line in enumerate(text.split("\n"), start=1):
+        lines = read_text(self.path).split("\n")
+        for self.line, line in enumerate(lines, start=1):
             fields = [quoted or bare for quoted, bare in _FIELD.findall(line)]
             name = fields[0].lower() if fields else "%"
             if name.startswith("*"):
                 if name not in sections:
                     self._refuse(f"the section {fields[0]!r} is not one of {', '.join(sections)}")
                 if name == "*vertices":
-                    self._count(fields, max(10**6, 10 * len(text)))
+                    self._count(fields)
                 elif name != "*network" and not self.n:
                     self._refuse(f"{fields[0]} comes before *Vertices")
                 read = sections[name]
@@ -176,6 +178,8 @@ class _PajekReader:
                 for u, v, weight, line, arc in self.edges
                 if not arc and u != v
             ]
+        cells = self.n * len(self.columns)
+        check_claim(str(self.path), "text", cells, self.size, "values of attributes")
         labels = [self.labels.get(row) for row in range(self.n)]
         distinct = None not in labels and len(set(labels)) == self.n
         names: list[Any] = labels if distinct else list(range(1, self.n + 1))
@@ -193,14 +197,13 @@ class _PajekReader:
         nodes = Table(pa.table(columns), str(self.path), spelled=True)
         return GraphTables(edges, nodes, directed)
 
-    def _count(self, fields: list[str], most: int) -> None:
+    def _count(self, fields: list[str]) -> None:
         if self.n:
             self._refuse("there is a second *Vertices; use one file per network")
         count = fields[1] if len(fields) > 1 else ""
         if not count.isdecimal() or len(count) > 12 or int(count) == 0:
             self._refuse("*Vertices must be followed by their number, as in *Vertices 34")
-        if int(count) > most:  # a header may claim any number
-            self._refuse(f"the file is far too short for {int(count):,} vertices")
+        check_claim(str(self.path), "nodes", int(count), self.size, "vertices")
         if fields[2:3] not in ([], ["0"]):
             self._refuse("two-mode networks are not supported; use a one-mode network")
         self.n = int(count)

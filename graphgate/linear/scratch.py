@@ -1,6 +1,5 @@
 """Files of a computation that can be interrupted: what is finished is not computed again."""
 
-import json
 import os
 import shutil
 from contextlib import suppress
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphgate.errors import InputError
-from graphgate.io.files import make_folder, write_json
+from graphgate.io.files import make_folder, read_json, write_json
 
 _JOURNAL = "progress.json"
 
@@ -31,7 +30,7 @@ class Scratch:
         if not journal.exists():
             return
         try:
-            found = json.loads(journal.read_text("utf-8"))
+            found = read_json(journal, str(journal))
             same, rounds = found["run"] == run, {str(n): int(v) for n, v in found["rounds"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{journal} is damaged; remove the folder {folder}") from None
