@@ -13,8 +13,8 @@ within its sub-package, whose docstring lists the modules in order:
     linear         the linear auto-encoder, solved
     estimators     LinearGATE and GATE, what users hold
     store          a graph that grows, with its vectors and their neighbors
-    tasks          uses of an embedding: clusters, classes, links
     scverse        AnnData in and out
+    tasks          embed, and uses of an embedding: clusters, classes, links
     baselines      the methods the paper compares with
     experiments    the paper's tables as data, and the runner
     visualization  figures and the interactive page
@@ -54,13 +54,16 @@ if TYPE_CHECKING:
     from graphgate.io.pyg import from_pyg, to_pyg
     from graphgate.io.reading_options import ReadingOptions
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
-    from graphgate.scverse.annotate import cluster_anndata, embed_anndata, transform_anndata
+    from graphgate.scverse.annotate import embed_anndata, transform_anndata
     from graphgate.scverse.conversion import from_anndata, to_anndata
     from graphgate.store.neighbors import similar
     from graphgate.store.store import Store
     from graphgate.tasks.classification import classify
     from graphgate.tasks.clustering import cluster
+    from graphgate.tasks.domains import cluster_anndata
+    from graphgate.tasks.holdings import embed
     from graphgate.tasks.links import evaluate_links
+    from graphgate.tasks.node_classifier import NodeClassifier
     from graphgate.tasks.pooling import pool
     from graphgate.training.history import History
     from graphgate.visualization.gallery import write_figures
@@ -82,13 +85,15 @@ _HOMES = {
     "InputWarning": "errors",
     "LinearGATE": "estimators.linear_gate",
     "MemoryLimitError": "errors",
+    "NodeClassifier": "tasks.node_classifier",
     "ReadingOptions": "io.reading_options",
     "Store": "store.store",
     "TrainingWarning": "errors",
     "UnknownNodesWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
-    "cluster_anndata": "scverse.annotate",
+    "cluster_anndata": "tasks.domains",
+    "embed": "tasks.holdings",
     "embed_anndata": "scverse.annotate",
     "estimate": "estimators.estimate",
     "evaluate": "experiments.evaluation",
@@ -136,6 +141,7 @@ __all__ = [
     "InputWarning",
     "LinearGATE",
     "MemoryLimitError",
+    "NodeClassifier",
     "ReadingOptions",
     "Store",
     "TrainingWarning",
@@ -143,6 +149,7 @@ __all__ = [
     "classify",
     "cluster",
     "cluster_anndata",
+    "embed",
     "embed_anndata",
     "estimate",
     "evaluate",

@@ -278,3 +278,41 @@ def test_text_ids_become_arrow_text_in_parts(monkeypatch):
     ids = np.array(list("abcde"), dtype=np.dtypes.StringDType())
     assert id_array(ids).to_pylist() == list("abcde")
     assert len(id_array(ids[:0])) == 0
+
+
+# --- tuples as ids -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
+def test_tuples_are_written_as_python_writes_them(tmp_path, ending):
+    ids = np.fromiter([(0, 1), ("a", (np.int64(2), None))], dtype=object, count=2)
+    embedding = Embedding(ids, np.eye(2))
+    assert read_embedding(embedding.save(tmp_path / f"z{ending}")).ids.tolist() == [
+        "(0, 1)",
+        "('a', (2, None))",
+    ]
+    assert list(embedding.to_dict()) == [(0, 1), ("a", (2, None))]
+    assert embedding.to_frame().index.tolist() == ["(0, 1)", "('a', (2, None))"]
+
+
+@pytest.mark.parametrize("odd", [(0, object()), (frozenset([1]),)])
+def test_tuples_of_other_objects_are_refused(tmp_path, odd):
+    ids = np.fromiter([(0, 1), odd], dtype=object, count=2)
+    with pytest.raises(InputError, match="only tuples of numbers and text"):
+        Embedding(ids, np.eye(2)).save(tmp_path / "z.csv")
+
+
+# --- in notebooks --------------------------------------------------------------------------------
+
+
+def test_notebooks_show_the_first_nodes_escaped():
+    ids = [f"<b>{at}" for at in range(20)]
+    shown = Embedding(np.array(ids, dtype=object), np.ones((20, 30)), ["<i>", *[None] * 19])
+    html = shown._repr_html_()
+    assert "&lt;b&gt;0" in html
+    assert "&lt;i&gt;" in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert html.count("<tr>") == 6
+    assert html.count("<th>") == 10
+    assert repr(shown) == "Embedding(20 nodes, 30 dimensions, 1 classes)"

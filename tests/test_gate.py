@@ -38,6 +38,7 @@ def small(**settings) -> GATE:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*is fitted without edges")
 @parametrize_with_checks(
     [GATE(dims=(8, 4), epochs=10), GATE(dims=(3,), activation="tanh", epochs=5)]
 )
@@ -499,7 +500,7 @@ def test_features_attributes_and_edges_are_not_confused():
     with pytest.raises(InputError, match=r"features; pass the attributes size"):
         by_attributes.transform(x, adjacency=graph.adjacency)
     # A model fitted again forgets what it knew.
-    assert by_attributes.fit(x).encoder_ is None
+    assert by_attributes.fit(Graph(x)).encoder_ is None
 
 
 def test_new_nodes_are_encoded_as_learned_in_fit(tmp_path):

@@ -790,3 +790,28 @@ def test_labels_and_attributes_can_be_replaced():
     assert (other.x, other.feature_names, other.attributes.names) == (None, None, ("a",))
     with pytest.raises(InputError, match="1 rows for 2 nodes"):
         graph.with_attributes(Attributes.from_columns({"a": [1]}))
+
+
+# --- in notebooks --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("described", ["x", "attributes", "edges"])
+def test_notebooks_show_the_first_nodes_escaped(described):
+    given = {
+        "x": {"x": np.eye(9), "feature_names": ["<u>", *"bcdefghi"]},
+        "attributes": {"attributes": {"<u>": ["<s>", None] * 4 + ["t"]}},
+        "edges": {},
+    }[described]
+    graph = Graph(
+        adjacency=np.eye(9, k=1),
+        ids=[f"<b>{at}" for at in range(9)],
+        labels=["<i>", None, "</table>"] * 3,
+        **given,
+    )
+    html = graph._repr_html_()
+    assert html.count("<tr>") == 6
+    assert "&lt;b&gt;0" in html
+    assert not any(tag in html for tag in ("<b>", "<i>", "<u>", "<s>"))
+    assert html.count("</table>") == 1
+    assert ("&lt;u&gt;" in html) == (described != "edges")
+    assert "Graph(9 nodes" in html

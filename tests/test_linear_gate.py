@@ -31,6 +31,7 @@ def same_bytes(one: np.ndarray, two: np.ndarray) -> bool:
     return one.dtype == two.dtype and one.shape == two.shape and one.tobytes() == two.tobytes()
 
 
+@pytest.mark.filterwarnings("ignore:.*is fitted without edges")
 @parametrize_with_checks(
     [LinearGATE(), LinearGATE(4, structure=False, dtype="float64", random_state=0)]
 )

@@ -9,7 +9,7 @@ import pytest
 import torch
 from graphs import graphs
 from hypothesis import given, settings
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import to_undirected
 
 from graphgate import AttributeEncoder, Attributes, Graph, InputError, from_pyg, to_pyg
@@ -258,3 +258,67 @@ def test_nodes_of_a_batch_keep_their_names_and_labels():
     assert graph.ids.tolist() == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
     assert graph.label_values() == ["p", "q", "p", "q"]
     assert graph.feature_names == ("f", "g")
+
+
+# --- several node types --------------------------------------------------------------------------
+
+
+def hetero() -> HeteroData:
+    data = HeteroData()
+    data["paper"].x = torch.tensor([[1.0, 2.0], [3.0, 0.0]])
+    data["author"].x = torch.tensor([5.0])
+    data["venue"].num_nodes = 1
+    data["author", "writes", "paper"].edge_index = torch.tensor([[0], [1]])
+    data["paper", "by", "author"].edge_index = torch.tensor([[1], [0]])
+    return data
+
+
+def test_node_types_side_by_side():
+    data = hetero()
+    data["paper"].y = torch.tensor([1, -1])
+    data["paper"].train_mask = torch.tensor([True, False])
+    graph = from_pyg(data)
+    assert graph.ids.tolist() == ["paper:0", "paper:1", "author:0", "venue:0"]
+    assert graph.feature_names == (
+        *("paper[0]", "paper[1]", "author[0]"),
+        *("type=paper", "type=author", "type=venue"),
+    )
+    assert graph.x.toarray().tolist() == [
+        [1, 2, 0, 1, 0, 0],
+        [3, 0, 0, 1, 0, 0],
+        [0, 0, 5, 0, 1, 0],
+        [0, 0, 0, 0, 0, 1],
+    ]
+    assert not graph.directed
+    assert np.argwhere(graph.adjacency.toarray()).tolist() == [[1, 2], [2, 1]]
+    assert graph.label_values() == [1, None, None, None]
+    assert graph.splits["train"].tolist() == [True, False, False, False]
+
+
+def test_labels_of_several_node_types():
+    data = hetero()
+    data["paper"].y, data["author"].y = torch.tensor([0, 1]), torch.tensor([1])
+    assert from_pyg(data).label_values() == ["paper:0", "paper:1", "author:1", None]
+    data["author"].y = torch.tensor([[0.5]])
+    with pytest.raises(InputError, match="y of the node type 'author'"):
+        from_pyg(data)
+
+
+def test_weights_of_several_relations():
+    data = hetero()
+    for relation in data.edge_types:
+        data[relation].edge_weight = torch.tensor([2.5])
+    assert from_pyg(data).adjacency.data.tolist() == [2.5, 2.5]
+    del data["paper", "by", "author"].edge_weight
+    with pytest.raises(InputError, match="only some relations"):
+        from_pyg(data)
+    del data["paper", "by", "author"].edge_index
+    with pytest.raises(InputError, match=r"has no edge_index.*to_homogeneous"):
+        from_pyg(data)
+
+
+def test_a_node_type_of_unknown_size():
+    data = HeteroData()
+    data["paper"].y = None
+    with pytest.raises(InputError, match=r"number of nodes.*data\.to_homogeneous\(\)"):
+        from_pyg(data)

@@ -8,6 +8,7 @@ not fit what the estimator was fitted on is refused.
 """
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,12 +19,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError, InputWarning, listing
 from graphgate.estimators import hyperparameters
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.graph.validation import Features
+from graphgate.io.foreign import refuse_foreign
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.structural import structural_attributes
 from graphgate.training.distributed import Processes
@@ -153,6 +155,7 @@ class GraphEstimator(BaseEstimator):
             if adjacency is not None:
                 raise InputError("a Graph has its own edges; pass either a Graph or adjacency=")
             return X
+        refuse_foreign(X)
         if isinstance(X, Attributes):
             graph = Graph(adjacency=adjacency, attributes=X)
         else:
@@ -161,8 +164,27 @@ class GraphEstimator(BaseEstimator):
             dtypes = [np.float32, np.float64]
             x = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
             graph = Graph(x, adjacency)
+        if reset and adjacency is None:
+            self._warn_of_no_edges()
         # In an array, a weight of 1 is a weight.
         return graph.to_weighted() if not reset and self.fitted_on_.weighted else graph
+
+    def _warn_of_no_edges(self) -> None:
+        """Features alone are rarely what is meant: in a pipeline, the adjacency may be lost."""
+        name = type(self).__name__
+        if self._get_metadata_request().fit.requests.get("adjacency") is True:
+            raise InputError(
+                f"this {name} requests an adjacency, but none has arrived; pass adjacency= to the "
+                "pipeline too",
+                about="edges",
+            )
+        warnings.warn(
+            f"{name} is fitted without edges, because no adjacency is given; pass a Graph, or "
+            "adjacency= (an empty one for nodes without edges), which a pipeline passes on only if "
+            "set_fit_request(adjacency=True) and set_transform_request(adjacency=True) ask for it",
+            InputWarning,
+            stacklevel=5,
+        )
 
     def _check_content(self, given: Content) -> None:
         """Features without names, of the right number by chance, may be anything."""

@@ -1,14 +1,31 @@
-"""Model files of any estimator."""
+"""Estimators by name, and model files of any of them."""
 
 from pathlib import Path
+from typing import Any
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, check_choice
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.linear_persistence import KIND
 from graphgate.io.tensors import file_kind
 
 Estimator = LinearGATE | GATE
+EMBEDDERS: dict[str, type[Estimator]] = {"linear": LinearGATE, "gate": GATE}
+
+
+def named_estimator(method: str, params: dict[str, Any]) -> Estimator:
+    """An unfitted estimator, "linear" or "gate", with these parameters."""
+    check_choice("method", method, tuple(EMBEDDERS))
+    known = {name: kind().get_params().keys() for name, kind in EMBEDDERS.items()}
+    if unknown := sorted(params.keys() - known[method]):
+        name = unknown[0]
+        for other in EMBEDDERS:
+            if name in known[other]:
+                raise InputError(
+                    f"{name} is a parameter of method={other!r}; omit it, or use that method"
+                )
+        raise InputError(f"{EMBEDDERS[method].__name__} has no parameter {name!r}")
+    return EMBEDDERS[method](**params)
 
 
 def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
@@ -17,9 +34,10 @@ def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
     device : where a `GATE` computes; the default is "cpu". `LinearGATE` has none.
 
     >>> from tempfile import TemporaryDirectory
+    >>> from graphgate import Graph
     >>> with TemporaryDirectory() as folder:
-    ...     LinearGATE(n_components=2).fit([[1.0], [2.0], [4.0]]).save(f"{folder}/model")
-    ...     load_model(f"{folder}/model").transform([[3.0]]).shape
+    ...     LinearGATE(n_components=2).fit(Graph([[1.0], [2.0], [4.0]])).save(f"{folder}/model")
+    ...     load_model(f"{folder}/model").transform(Graph([[3.0]])).shape
     (1, 2)
     """
     if file_kind(path) != KIND:

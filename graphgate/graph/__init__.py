@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    validation, ordering, column_kinds, attributes, arrays, edges, graph, joining,
+    validation, notebook, ordering, column_kinds, attributes, arrays, edges, graph, joining,
     link_split
 """

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.graph.attributes import Attributes
+from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.ordering import locality_order
 from graphgate.graph.validation import Positions, arrays_of, node_rows
 
@@ -52,6 +53,9 @@ class GraphArrays:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nothing of it can change; scikit-learn's `clone` copies parameters deeply
 
     @property
     def n_nodes(self) -> int:
@@ -227,6 +231,23 @@ class GraphArrays:
             parts.append(_count(len(self.classes), "class", "classes"))
         parts += [f"{name} {int(mask.sum()):,}" for name, mask in self.splits.items()]
         return f"Graph({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the first nodes with label, (out-)degree and what describes them."""
+        rows = np.arange(min(self.n_nodes, MOST_ROWS))
+        cells: list[tuple[str, list[Any]]] = [("node", self.ids[rows].tolist())]
+        if (labels := self.label_values()) is not None:
+            cells.append(("label", labels[: len(rows)]))
+        cells.append(("degree", np.diff(self.adjacency.indptr)[rows].tolist()))
+        if self.attributes is not None:
+            some = self.attributes.take(rows)
+            cells += [(name, some[name].tolist()) for name in some.names[:MOST_COLUMNS]]
+        elif self.x is not None:
+            x = self.x[rows][:, :MOST_COLUMNS]
+            names = self.feature_names or [f"x[{at}]" for at in range(x.shape[1])]
+            values = (x.toarray() if sp.issparse(x) else x).T.tolist()
+            cells += list(zip(names[:MOST_COLUMNS], values, strict=True))
+        return html_table(repr(self), cells)
 
 
 def _places(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError
+from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.validation import plain
 from graphgate.io.columns import decoded, floats, is_list, is_number, one_piece
 from graphgate.io.files import StrPath, check_file, check_output_path, replacing
@@ -50,11 +51,27 @@ class Embedding(NamedTuple):
         """Node id -> vector of D numbers."""
         return dict(zip(self.ids.tolist(), self.vectors, strict=True))
 
+    def __repr__(self) -> str:
+        n, d = self.vectors.shape
+        parts = [f"{n:,} nodes", f"{d:,} dimensions"]
+        if self.labels is not None:
+            parts.append(f"{len(set(self.labels) - {None}):,} classes")
+        return f"Embedding({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the first nodes with their labels and the first dimensions."""
+        rows, columns = min(len(self.ids), MOST_ROWS), min(self.vectors.shape[1], MOST_COLUMNS)
+        cells: list[tuple[str, list[Any]]] = [("node", self.ids[:rows].tolist())]
+        if self.labels is not None:
+            cells.append(("label", self.labels[:rows]))
+        cells += [(f"e{at}", self.vectors[:rows, at].tolist()) for at in range(columns)]
+        return html_table(repr(self), cells)
+
     def to_frame(self) -> Any:
         """One row per node: columns e0, e1, … and, where there are labels, label.
 
         A pandas data frame indexed by node id or, where pandas is not installed, an Arrow table
-        with the ids in the column node_id.
+        with the ids in the column node_id. Ids that are tuples become text, as in files.
         """
         names, classes = stored_names(".csv", self.ids, self.labels)
         table = _table(names, self.vectors, classes, wide=True)
@@ -95,6 +112,7 @@ def write_embedding(
     ----------
     path : a file ending in .parquet, .csv, .npz, .txt (word2vec's text format) or .npy (the bare
         matrix, without ids). An existing file is replaced atomically.
+    ids : integers or text; tuples are written as text, as Python writes them, such as "(0, 1)".
     labels : one value per node, None where a node has none; only .parquet, .csv and .npz store
         them.
     """

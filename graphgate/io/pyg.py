@@ -11,10 +11,11 @@ from graphgate.graph.edges import edge_weights, row_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.io.graph_tables import listed_once, make_graph
+from graphgate.io.node_types import to_data
 
 
 def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
-    """Make a graph from a `torch_geometric.data.Data`, or one of several from a `Batch` of them.
+    """Make a graph from a `Data` or a `HeteroData` of PyTorch Geometric, or from a `Batch`.
 
     Parameters
     ----------
@@ -26,7 +27,20 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
     split : which column of the masks to use, if they have several.
 
     The graph is undirected if every edge is listed in both directions with the same weight.
+
+    The node types of a `HeteroData` get features side by side, zero for nodes of other types, and
+    one more feature per type that says which nodes are of it. Ids are text such as "paper:0";
+    labels too, if several types have them. Edges of all types are edges.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from_pyg(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 0]])))
+    Graph(3 nodes, 1 undirected edge, 3 dense features)
     """
+    if hasattr(data, "node_types"):
+        data = to_data(data, weight)
     if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
         raise InputError(
             f"expected a torch_geometric.data.Data, got {type(data).__name__}; from a dataset, "
@@ -161,9 +175,8 @@ def _is_symmetric(edges: np.ndarray, weights: np.ndarray | None, n: int) -> bool
 def _features(x: Any) -> np.ndarray | sp.csr_array:
     if not x.layout.__repr__().startswith("torch.sparse"):
         return _array(x)
-    csr = x.to_sparse_csr()
-    parts = (csr.values(), csr.col_indices(), csr.crow_indices())
-    return sp.csr_array(tuple(map(_array, parts)), shape=tuple(x.shape))
+    coo = x.to_sparse_coo().coalesce()
+    return sp.csr_array((_array(coo.values()), tuple(_array(coo.indices()))), tuple(x.shape))
 
 
 def _labels(data: Any, n: int) -> list[Any] | None:

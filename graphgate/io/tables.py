@@ -149,14 +149,32 @@ _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string
 
 
 def id_array(ids: Any) -> pa.Array:
-    """Node ids as one Arrow column of integers or text."""
+    """Node ids as one Arrow column of integers or text.
+
+    Tuples, such as the nodes of NetworkX's grids, become text as Python writes them: "(0, 1)".
+    """
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == np.int64:
         return pa.array(ids)
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == TEXT and len(ids):
         starts = range(0, len(ids), _OBJECTS)
         parts = [pa.array(ids[at : at + _OBJECTS].tolist(), pa.string()) for at in starts]
         return pa.concat_arrays(parts)
-    return _typed_array(ids, "node id", (int, str), otherwise=pa.int64())
+    items = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    if items and all(isinstance(node, tuple) for node in items):
+        items = [repr(_plain_tuple(node)) for node in items]
+    return _typed_array(items, "node id", (int, str), otherwise=pa.int64())
+
+
+def _plain_tuple(node: tuple[Any, ...]) -> tuple[Any, ...]:
+    """With Python's own numbers and text, whose spelling identifies them."""
+    parts = [_plain_tuple(part) if isinstance(part, tuple) else plain(part) for part in node]
+    for part in parts:
+        if not isinstance(part, (int, float, str, tuple, type(None))):
+            raise InputError(
+                f"the node id {node!r} cannot be stored: only tuples of numbers and text are "
+                "written as text; use integers or text"
+            )
+    return tuple(parts)
 
 
 def value_array(values: Any, what: str) -> pa.Array:

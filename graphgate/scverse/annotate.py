@@ -6,17 +6,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, check_choice
+from graphgate.errors import InputError
 from graphgate.estimators.embedded_graph import Attention, EdgeScores, EmbeddedGraph, ScoredGraph
 from graphgate.estimators.gate import GATE
-from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.estimators.loading import Estimator
+from graphgate.estimators.loading import EMBEDDERS, Estimator, named_estimator
 from graphgate.io.provenance import versions
-from graphgate.scverse.expression import check_adata, keys_of
+from graphgate.scverse.expression import check_adata
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
-from graphgate.tasks.clustering import cluster_vectors
 
-EMBEDDERS: dict[str, type[Estimator]] = {"linear": LinearGATE, "gate": GATE}
 # On synthetic tissues, k-means is as good with 8 as with 128 components, but a Gaussian mixture
 # needs few. Every slice is a new graph, in which cells have no place that the model knows.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -68,7 +65,7 @@ def embed_anndata(
     Returns the fitted estimator, which `transform_anndata` applies to further samples.
     """
     options = TissueOptions(obsp, radius, n_neighbors, batch_key, layer)
-    gate = _estimator(method, params)
+    gate = named_estimator(method, DEFAULTS.get(method, {}) | params)
     graph = tissue_graph(adata, options)
     gate.fit(graph)
     gate.notes_ = {"tissue": asdict(options)}
@@ -108,54 +105,6 @@ def transform_anndata(
     encoded = gate.encode(graph)
     _write(adata, gate, options, encoded.embedding, encoded, key_added, denoise=denoise)
     return adata if copy else None
-
-
-def cluster_anndata(
-    adata: Any,
-    n_clusters: int,
-    *,
-    method: str = "kmeans",
-    use_rep: str = "X_gate",
-    key_added: str = "gate_cluster",
-    random_state: int | None = 0,
-    copy: bool = False,
-) -> Any:
-    """Cluster the cells by obsm[use_rep] and write the clusters as categories into obs[key_added].
-
-    `method` is "kmeans" or "gaussian-mixture" (clusters of different size and spread). Clusters
-    are numbered by size, "0" being the largest. Returns None, or with `copy` an annotated copy.
-    """
-    check_adata(adata)
-    if use_rep not in adata.obsm:
-        raise InputError(
-            f"obsm has no {use_rep!r}; run embed_anndata first, or use one of its keys: "
-            f"{keys_of(adata.obsm)}"
-        )
-    vectors = np.asarray(adata.obsm[use_rep], dtype=np.float64)
-    # Tissues have many cells per dimension, enough to learn full covariances.
-    found = cluster_vectors(
-        vectors, n_clusters, method=method, covariance_type="full", random_state=random_state
-    )
-    import pandas as pd
-
-    adata = adata.copy() if copy else adata
-    categories = pd.Categorical.from_codes(found, [*map(str, range(n_clusters))])
-    adata.obs[key_added] = pd.Series(categories, index=adata.obs_names)
-    return adata if copy else None
-
-
-def _estimator(method: str, params: dict[str, Any]) -> Estimator:
-    check_choice("method", method, tuple(EMBEDDERS))
-    known = {name: kind().get_params().keys() for name, kind in EMBEDDERS.items()}
-    if unknown := sorted(params.keys() - known[method]):
-        name = unknown[0]
-        for other in EMBEDDERS:
-            if name in known[other]:
-                raise InputError(
-                    f"{name} is a parameter of method={other!r}; omit it, or use that method"
-                )
-        raise InputError(f"{EMBEDDERS[method].__name__} has no parameter {name!r}")
-    return EMBEDDERS[method](**DEFAULTS[method] | params)
 
 
 def _tissue_options(gate: Estimator) -> TissueOptions:

@@ -1,6 +1,6 @@
-"""Uses of an embedding: classes, clusters, links.
+"""From any object to an embedding, and uses of it: classes, clusters, links.
 
 The modules in import order:
 
-    classification, clustering, links, edge_attention, pooling
+    holdings, node_classifier, classification, clustering, domains, links, edge_attention, pooling
 """

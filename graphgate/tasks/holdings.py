@@ -1,0 +1,110 @@
+"""What people hold -> `Graph` -> `Embedding`: graphs of other libraries, tables, files."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from graphgate.errors import InputError, listing
+from graphgate.estimators.base import is_graphs
+from graphgate.estimators.loading import EMBEDDERS, named_estimator
+from graphgate.graph.graph import Graph
+from graphgate.graph.joining import join_graphs
+from graphgate.io.embeddings import Embedding
+from graphgate.io.foreign import recognized
+from graphgate.io.graph_files import read_graph
+from graphgate.io.graph_tables import from_tables
+from graphgate.io.networkx import from_networkx
+from graphgate.io.pyg import from_pyg
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.scverse.annotate import DEFAULTS
+from graphgate.scverse.conversion import from_anndata
+
+CONVERTERS: dict[str, Callable[..., Graph]] = {
+    "networkx": from_networkx,
+    "pyg": from_pyg,
+    "anndata": from_anndata,
+    "tables": from_tables,
+    "files": read_graph,
+}
+_WITH_NODES = ("tables", "files")  # a second object describes the nodes
+
+
+def embed(data: Any, nodes: Any = None, *, method: Any = "linear", **options: Any) -> Embedding:
+    """Learn one vector per node, straight from a graph, a table or a file.
+
+    Parameters
+    ----------
+    data : a `Graph` or a list of them, a NetworkX graph, a `Data` of PyTorch Geometric, an
+        AnnData, a data frame of edges, or the path of a file of edges.
+    nodes : the data frame or the file of the nodes, where `data` is one of edges.
+    method : "linear" for `LinearGATE`, "gate" for `GATE`, or an estimator of your own with `fit`
+        and `embedding_`. It is fitted, so that it can embed other nodes later.
+    options : parameters of `LinearGATE` or `GATE`, and options of the function that makes the
+        graph: `from_networkx`, `from_pyg`, `from_anndata`, `from_tables` or `read_graph`.
+
+    The random seed is 0 unless `random_state` is given. Cells of an AnnData are embedded with the
+    defaults of `embed_anndata`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> embedding = embed(nx.karate_club_graph(), attributes=[], label="club", n_components=8)
+    >>> embedding
+    Embedding(34 nodes, 8 dimensions, 2 classes)
+    >>> embedding.to_dict()[33].shape
+    (8,)
+    """
+    known = set().union(*(kind().get_params() for kind in EMBEDDERS.values()))
+    params = {name: value for name, value in options.items() if name in known}
+    reading = {name: value for name, value in options.items() if name not in known}
+    found = recognized(data)
+    if isinstance(method, str):
+        kind = "" if found is None else found.kind
+        defaults = DEFAULTS.get(method, {}) if kind == "anndata" else {}
+        estimator: Any = named_estimator(method, {"random_state": 0} | defaults | params)
+    elif params:
+        raise InputError(
+            f"{next(iter(params))} is a parameter of the estimator; pass it to "
+            f"{type(method).__name__}"
+        )
+    else:
+        estimator = method
+    graph = as_graph(data, nodes, **reading)
+    estimator.fit(graph.reveal())
+    return Embedding(graph.ids, estimator.embedding_, graph.label_values())
+
+
+def as_graph(data: Any, nodes: Any = None, **options: Any) -> Graph:
+    """The graph of any object that `embed` takes; options are those of its converter."""
+    if is_graphs(data):
+        data = join_graphs(data)
+    found = None if isinstance(data, Graph) else recognized(data)
+    if nodes is not None and (found is None or found.kind not in _WITH_NODES):
+        raise InputError("nodes describe a table or a file of edges; omit them here")
+    if isinstance(data, Graph):
+        if options:
+            raise InputError(f"a Graph is used as it is; omit {next(iter(options))}")
+        return data
+    if found is None or found.kind not in CONVERTERS:
+        hint = "" if found is None else f"; convert it with {found.converter}"
+        raise InputError(
+            "expected a Graph, a NetworkX graph, a PyG Data, an AnnData, a data frame or a file, "
+            f"got {type(data).__name__ if found is None else found.title}{hint}"
+        )
+    convert = CONVERTERS[found.kind]
+    _check_options(convert, options)
+    if found.kind in _WITH_NODES:
+        return convert(data, nodes, **options)
+    return convert(data, **options)
+
+
+def _check_options(convert: Callable[..., Graph], options: dict[str, Any]) -> None:
+    parameters = inspect.signature(convert).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        known += list(ReadingOptions().to_dict())
+    if unknown := [name for name in options if name not in known]:
+        raise InputError(
+            f"unknown option {unknown[0]!r}: it is neither a parameter of an estimator nor an "
+            f"option of {convert.__name__}, which are {listing(known, 16)}"
+        )

@@ -1,0 +1,159 @@
+"""A classifier of nodes that holds the graph, so that scikit-learn can split its nodes."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_memory
+
+from graphgate.errors import InputError
+from graphgate.estimators import hyperparameters
+from graphgate.estimators.linear_gate import LinearGATE
+from graphgate.graph.graph import Graph
+from graphgate.graph.validation import listed
+from graphgate.io.foreign import refuse_foreign
+
+
+def _classifier_has(name: str) -> Any:
+    """Whether the classifier, fitted or not, has a method."""
+
+    def check(model: Any) -> bool:
+        found = getattr(model, "classifier_", None) or model.classifier or LogisticRegression()
+        getattr(found, name)  # an AttributeError that names it
+        return True
+
+    return available_if(check)
+
+
+class NodeClassifier(ClassifierMixin, BaseEstimator):
+    """Embed the nodes of a graph, and classify them by their vectors.
+
+    X is an array of node ids, so `cross_val_score`, `GridSearchCV` and every other tool of
+    scikit-learn can split it. Labels reach only the classifier, and only those given to `fit`; the
+    labels of the graph are never looked at.
+
+    Parameters
+    ----------
+    graph : the `Graph` that all nodes are in.
+    embedder : an estimator such as `LinearGATE` or `GATE`, of which a copy is fitted; the default
+        is `LinearGATE(random_state=0)`.
+    classifier : of vectors; the default is scikit-learn's `LogisticRegression`.
+    inductive : whether the embedder is fitted on the nodes given to `fit` and the edges between
+        them only, so that nothing of other nodes is known in training, neither to it nor to the
+        classifier; they are embedded with `transform`. By default it is fitted once on the whole
+        graph: the features and edges of other nodes are known, their labels are not.
+    memory : a folder, or a `joblib.Memory`, that keeps the vectors, as in scikit-learn's
+        `Pipeline`; a search over parameters of the classifier then embeds the graph only once.
+
+    Attributes
+    ----------
+    classes_ : the labels.
+    embedder_, classifier_ : fitted. `embedder_` is fitted on the graph that `inductive` decides on.
+    embedding_ : (N, D), the vectors of all nodes of the graph.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from graphgate import from_networkx
+    >>> graph = from_networkx(nx.karate_club_graph(), attributes=[], label="club")
+    >>> model = NodeClassifier(graph, LinearGATE(8, random_state=0))
+    >>> bool(cross_val_score(model, graph.ids, graph.label_values(), cv=3).mean() > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        embedder: Any = None,
+        classifier: Any = None,
+        *,
+        inductive: bool = False,
+        memory: Any = None,
+    ) -> None:
+        self.graph = graph
+        self.embedder = embedder
+        self.classifier = classifier
+        self.inductive = inductive
+        self.memory = memory
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the nodes with the ids X, (n,), and their labels y, (n,)."""
+        inductive = hyperparameters.boolean("inductive", self.inductive)
+        rows, labels = self._rows(X), np.asarray(y)
+        if labels.shape != rows.shape:
+            raise InputError(
+                f"y has shape {labels.shape}, but X has {len(rows):,} nodes; pass one label each"
+            )
+        embedder = LinearGATE(random_state=0) if self.embedder is None else self.embedder
+        seen = np.unique(rows) if inductive else None
+        if inductive and not hasattr(embedder, "transform"):
+            raise InputError(
+                f"{type(embedder).__name__} cannot embed nodes that it has not seen; use "
+                "inductive=False"
+            )
+        embed = check_memory(self.memory).cache(_embedded)
+        self.embedder_, self.embedding_, known = embed(embedder, self.graph.reveal(), seen)
+        classifier = LogisticRegression() if self.classifier is None else clone(self.classifier)
+        self.classifier_ = classifier.fit(known[rows], labels)
+        self.classes_ = self.classifier_.classes_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The labels of nodes, (n,)."""
+        return self.classifier_.predict(self._vectors(X))
+
+    @_classifier_has("predict_proba")
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of the classes, (n, C), columns as in `classes_`."""
+        return self.classifier_.predict_proba(self._vectors(X))
+
+    @_classifier_has("decision_function")
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of the classes by the classifier."""
+        return self.classifier_.decision_function(self._vectors(X))
+
+    def _vectors(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.embedding_[self._rows(X)]
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Row numbers of ids, (n,) or one column of them."""
+        if not isinstance(self.graph, Graph):
+            refuse_foreign(self.graph)
+            raise InputError(f"graph must be a Graph, got {type(self.graph).__name__}")
+        ids = X.reshape(-1) if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1 else X
+        if getattr(ids, "ndim", 1) != 1:
+            raise InputError(
+                f"X must be node ids, one per node, got an array of shape {ids.shape}; the graph "
+                "has the features"
+            )
+        items = listed(ids, "node ids")
+        if items and all(type(node) is bool for node in items):
+            raise InputError("X must be node ids, got booleans; pass graph.ids[mask]")
+        return self.graph.rows(items)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        tags.input_tags.string = True
+        return tags
+
+
+def _embedded(
+    embedder: Any, graph: Graph, seen: np.ndarray | None
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """A fitted copy of the embedder, the (N, D) vectors of all nodes, and those known in training.
+
+    seen : rows of the nodes that it is fitted on; None for all.
+    """
+    fitted = clone(embedder)
+    if seen is None:
+        z = fitted.fit(graph).embedding_
+        return fitted, z, z
+    z = fitted.fit(graph.take(seen)).transform(graph)
+    known = z.copy()
+    known[seen] = fitted.embedding_  # without what neighbors that are not seen would add
+    return fitted, z, known
