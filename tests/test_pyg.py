@@ -229,7 +229,7 @@ def test_what_is_not_a_data_object():
 def test_the_examples_of_the_docs_print_what_they_show(capsys):
     page = Path(__file__).parents[1] / "docs" / "libraries.md"
     blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["python", "text"] * 2
+    assert [kind for kind, _ in blocks] == ["python", "text"] * 4
     names: dict = {}
     for (_, code), (_, shown) in zip(blocks[::2], blocks[1::2], strict=True):
         exec(code, names)

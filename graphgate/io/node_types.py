@@ -1,5 +1,6 @@
 """A `HeteroData` of PyTorch Geometric as one `Data`, its node types one after the other."""
 
+import warnings
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +18,9 @@ def to_data(hetero: Any, weight: str) -> Any:
     import torch
     from torch_geometric.data import Data
 
-    counts = {kind: hetero[kind].num_nodes for kind in hetero.node_types}
+    with warnings.catch_warnings():  # PyG warns where it does not know the number
+        warnings.simplefilter("ignore", UserWarning)
+        counts = {kind: hetero[kind].num_nodes for kind in hetero.node_types}
     if None in counts.values() or not sum(counts.values()):
         raise InputError(
             "the HeteroData lacks the number of nodes of a type; set its x or num_nodes, or pass "
