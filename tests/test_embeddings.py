@@ -71,7 +71,7 @@ def test_a_written_embedding_can_be_a_node_table(tmp_path):
         ([1, 2], Z[0], None, r"shape \(3,\)"),
         ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
         ([1, "a"], Z, None, r"the node id 1 cannot be stored"),
-        ([(1, 2), (3, 4)], Z, None, r"the node id \(1, 2\) cannot be stored: use only integers"),
+        ([(1, 2), 3], Z, None, r"the node id \(1, 2\) cannot be stored: use only integers"),
         ([True, False], Z, None, r"the node id True cannot be stored"),
         ([1, 2**70], Z, None, r"a node id does not fit in 64 bits"),
         ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
