@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from graphgate import Embedding, plot_embedding
 from graphgate.tasks.edge_attention import edge_attention
-from graphgate.visualization.maps import COLORS, UNLABELLED, draw_edges, draw_nodes, project
+from graphgate.visualization.maps import (
+    COLORS,
+    RAMP,
+    UNLABELLED,
+    draw_edges,
+    draw_nodes,
+    project,
+)
 
 
 def embedding(n: int, d: int) -> np.ndarray:
@@ -96,15 +103,44 @@ def test_no_labels_at_all():
     assert axes.get_legend() is None
 
 
-def test_more_classes_than_colors_differ_in_their_markers():
+def test_of_more_classes_than_colors_the_rare_ones_are_gray():
     n = len(COLORS) + 2
-    points = np.arange(2.0 * n).reshape(n, 2)
-    axes = draw_nodes(points, np.arange(n), range(n))
-    looks = {
-        (to_hex(c.get_facecolor()[0]), c.get_paths()[0].vertices.tobytes())
-        for c in axes.collections
-    }
-    assert len(axes.collections) == len(looks) == n
+    codes = np.concatenate([np.arange(n), np.arange(2, n)])  # 0 and 1 are the rarest
+    axes = draw_nodes(np.arange(2.0 * len(codes)).reshape(-1, 2), codes, range(n))
+    rare, *others = axes.collections
+    assert rare.get_label() == "other"
+    assert len(rare.get_offsets()) == 2
+    assert to_hex(rare.get_facecolor()[0]).upper() == UNLABELLED
+    assert [each.get_label() for each in others] == [str(code) for code in range(2, n)]
+    assert [to_hex(each.get_facecolor()[0]).upper() for each in others] == list(COLORS)
+
+
+def luminance(color):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("paper", ["#FBFBFA", "#14171B"])  # of the page, light and dark
+def test_colors_are_visible_on_light_and_dark_backgrounds(paper):
+    for color in (*COLORS, *RAMP, UNLABELLED):
+        low, high = sorted([luminance(color), luminance(paper)])
+        assert (high + 0.05) / (low + 0.05) > 1.8, color
+
+
+# Machado et al. (2009): what readers with protanopia and deuteranopia see, of linear RGB.
+VISION = {
+    "normal": np.eye(3),
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.28, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+}
+
+
+@pytest.mark.parametrize("seen_by", VISION)
+def test_the_first_ten_colors_differ_for_all_readers(seen_by):
+    linear = np.array([to_rgb(color) for color in COLORS[:10]]) ** 2.2
+    seen = np.clip(linear @ np.transpose(VISION[seen_by]), 0, 1) ** (1 / 2.2)
+    apart = np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(10, 1)]
+    assert apart.min() > (0.15 if seen_by == "normal" else 0.1)
 
 
 @pytest.mark.parametrize("n", [1, 2])

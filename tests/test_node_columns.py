@@ -1,10 +1,14 @@
 """Columns that nodes are colored by."""
 
+from datetime import date
+
 import numpy as np
+import pandas as pd
 import pytest
 from page_graphs import ring, small_content
 
-from graphgate import Graph, InputWarning
+from graphgate import Graph, InputWarning, from_tables
+from graphgate.visualization.maps import COLORS, colored_codes
 
 
 def test_columns_of_a_graph():
@@ -97,3 +101,25 @@ def test_missing_values_have_no_category():
     assert made.values.tolist() == [1, -1, -1, 1, -1, 0]
     numbers = small_content(columns={"c": [1.0, None, np.nan, 2.5, 3, 4]}).columns[-1].values
     assert np.isnan(numbers).tolist() == [0, 1, 1, 0, 0, 0]
+
+
+def test_dates_are_days_shown_as_dates():
+    joined = [date(1970, 1, 3), None, date(2024, 5, 17), date(2000, 2, 29)]
+    frame = pd.DataFrame({"id": range(4), "joined": pd.to_datetime(joined)})
+    from_frame = from_tables(pd.DataFrame({"source": [0, 1], "target": [1, 3]}), frame)
+    for graph in (from_frame, table_graph({"joined": joined}), from_frame.without([])):
+        (shown,) = [each for each in small_content(graph).columns if each.name == "joined"]
+        assert shown.kind == "date"
+        np.testing.assert_array_equal(shown.values, [2, np.nan, 19860, 11016])
+    moments = np.array(joined, dtype="datetime64[h]") + np.timedelta64(6, "h")
+    shown = small_content(table_graph({"age": [1, 2, 3, 4]}), columns={"at": moments}).columns[-1]
+    np.testing.assert_array_equal(shown.values, [2.25, np.nan, 19860.25, 11016.25])
+
+
+def test_a_column_of_300_categories_has_colors():
+    levels = [f"town {i % 300}" for i in range(700)]
+    made = small_content(ring(700), columns={"town": levels}).columns[-1]
+    assert (made.kind, len(made.names)) == ("category", 300)
+    colored = colored_codes(made.values, 300)
+    assert len(colored) == len(COLORS)
+    assert {made.names[code] for code in colored} <= {f"town {i}" for i in range(100)}

@@ -57,7 +57,10 @@ def test_the_page_contains_the_content():
     about = reader.about()
     assert about["nodes"] == 6
     assert about["ids"] is None  # 0 … N-1 is the default
-    assert about["columns"][0] == {"name": "class", "kind": "category", "names": ["a", "b", "c"]}
+    assert about["columns"][0] == {
+        **{"name": "class", "kind": "category"},
+        **{"names": ["a", "b", "c"], "colored": [0, 1, 2]},
+    }
     assert reader.array("column-0").tolist() == [0, 0, 1, 1, 2, 2]
     assert reader.array("edges").reshape(-1, 2).tolist() == content.edges.tolist()
     sent = reader.array("edge-values").reshape(-1, 2) / page_html.STEPS

@@ -58,6 +58,7 @@ def demo(
 
 def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
     """Embedding, model, figure and page of one model of the whole graph."""
+    from graphgate.datasets.citation import name_classes
     from graphgate.io.files import replacing
     from graphgate.visualization.maps import draw_nodes, project
 
@@ -70,7 +71,7 @@ def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
     yield found.save(stem.with_suffix(".parquet"))
     gate.save(stem.with_suffix(".safetensors"))
     yield stem.with_suffix(".safetensors")
-    points = project(gate.embedding_)
+    graph, points = name_classes(name, graph), project(gate.embedding_)
     caption = f"{title}: {graph.n_nodes:,} papers, {type(gate).__name__} and t-SNE"
     axes: Any = draw_nodes(points, graph.labels, graph.classes, title=caption)
     with replacing(stem.with_suffix(".png")) as temporary:

@@ -36,6 +36,7 @@ def figures(
     Edges are drawn by attention or, for a model of the linear method, by edge score. Attention
     statistics within and between classes are written as well.
     """
+    from graphgate.datasets.citation import name_classes
     from graphgate.io.files import check_folder
     from graphgate.tasks.edge_attention import class_attention, edge_attention
     from graphgate.visualization.gallery import check_formats
@@ -45,6 +46,7 @@ def figures(
     method = "gate" if model is None else None
     name, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     encoded = gate.encode(graph)
+    graph = name_classes(name, graph) if edges is None else graph
     history = getattr(gate, "history_", None)  # a loaded model has none
     for path in graphgate.write_figures(
         out,
@@ -91,6 +93,7 @@ def explore(
     if out is None and not serve:
         raise InputError("give --out page.html, or --serve, or both")
     check_files(edges, nodes, model, page=out)
+    from graphgate.datasets.citation import name_classes
     from graphgate.io.files import write_bytes
     from graphgate.visualization.page.page_content import build_content
     from graphgate.visualization.page.page_html import make_page
@@ -98,6 +101,7 @@ def explore(
 
     name, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     encoded, title = gate.encode(graph), name[:1].upper() + name[1:]
+    graph = name_classes(name, graph) if edges is None else graph
     page = make_page(build_content(graph, encoded.embedding, encoded.edge_values, title=title))
     if out is not None:
         write_bytes(out, page)

@@ -44,6 +44,28 @@ PAPER_STATISTICS = {
     "pubmed": Statistics(19717, 44338, 500, 3, 60, 500, 1000),
 }
 
+# Planetoid's files number the classes; the names are those of the collections they come from.
+CLASS_NAMES = {
+    "cora": (
+        *("Theory", "Reinforcement_Learning", "Genetic_Algorithms", "Neural_Networks"),
+        *("Probabilistic_Methods", "Case_Based", "Rule_Learning"),
+    ),
+    "citeseer": ("AI", "ML", "IR", "DB", "Agents", "HCI"),
+    "pubmed": ("Experimental", "Diabetes Mellitus Type 1", "Diabetes Mellitus Type 2"),
+}
+
+
+def name_classes(name: str, graph: Graph) -> Graph:
+    """The graph of a dataset with names instead of Planetoid's numbers as labels, for pictures.
+
+    >>> name_classes("citeseer", load_dataset("citeseer").graph).classes
+    ('AI', 'Agents', 'DB', 'HCI', 'IR', 'ML')
+    """
+    names = CLASS_NAMES[name]
+    if graph.labels is None or graph.classes != tuple(range(len(names))):
+        return graph
+    return graph.with_labels([None if code < 0 else names[code] for code in graph.labels.tolist()])
+
 
 @dataclass(frozen=True)
 class Dataset:

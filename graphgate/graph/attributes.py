@@ -4,6 +4,7 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from datetime import date
 from typing import Any, Self, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from graphgate.graph.column_kinds import (
     Kind,
     boolean_column,
     category_column,
+    date_column,
     join_columns,
     number_column,
     words_column,
@@ -56,9 +58,9 @@ class Attributes:
     ) -> Self:
         """From lists or arrays by name, None or NaN where a value is missing.
 
-        Booleans become "boolean", numbers "number", text "category", and lists of words or
-        mappings of words to counts "words", unless `kinds` says otherwise. Text of kind "words" is
-        split at white space. Integers of up to 16 bits are stored as float32, which represents
+        Booleans become "boolean", numbers and dates "number", text "category", and lists of words
+        or mappings of words to counts "words", unless `kinds` says otherwise. Text of kind "words"
+        is split at white space. Integers of up to 16 bits are stored as float32, which represents
         them exactly, larger ones as float64.
         """
         if not isinstance(columns, Mapping):
@@ -130,7 +132,11 @@ def _column(name: str, values: Any, kind: Kind | None) -> Column:
         return boolean_column(array)
     if array is not None and array.dtype.kind in "iuf" and kind in (None, "number"):
         return number_column(name, array.copy())
+    if array is not None and array.dtype.kind == "M" and kind in (None, "number"):
+        return date_column(array)
     items = _items(name, values)
+    if kind in (None, "number") and _are_dates(items):
+        return date_column(np.array(items, dtype="datetime64[us]"))
     kind = kind or _guessed(items)
     if kind == "category":
         return _categories(name, items)
@@ -161,6 +167,11 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, or one of pandas' missing values."""
     absent = value is None or type(value).__name__ in ("NAType", "NaTType")
     return absent or (isinstance(value, (float, np.floating)) and bool(value != value))
+
+
+def _are_dates(items: list[Any]) -> bool:
+    known = [item for item in items if item is not None]
+    return bool(known) and all(isinstance(item, date) for item in known)
 
 
 def _guessed(items: list[Any]) -> Kind:

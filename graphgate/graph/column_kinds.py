@@ -27,18 +27,20 @@ class Column:
         NaN where missing. category: (N,) int32, positions in `vocabulary`, -1 where missing.
         words: (N, V) CSR array of float32, the count of each word of `vocabulary`.
     vocabulary : the distinct categories or words, sorted; empty for the other kinds.
+    dates : whether numbers are days since 1970, to be shown as dates.
     """
 
     kind: Kind
     values: Any
     vocabulary: tuple[Any, ...] = ()
+    dates: bool = False
 
     def __post_init__(self) -> None:
         for array in arrays_of(self.values):
             array.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Column, (self.kind, self.values, self.vocabulary)  # read-only again
+        return Column, (self.kind, self.values, self.vocabulary, self.dates)  # read-only again
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -87,6 +89,13 @@ def number_column(name: str, values: np.ndarray) -> Column:
     return Column("number", array)
 
 
+def date_column(moments: np.ndarray) -> Column:
+    """From an array of `datetime64`, NaT where missing."""
+    microseconds = moments.astype("datetime64[us]").astype(np.int64).astype(np.float64)
+    days = np.where(np.isnat(moments), np.nan, microseconds / 86_400_000_000)
+    return Column("number", days, dates=True)
+
+
 def boolean_column(values: np.ndarray) -> Column:
     """From an array of 0, 1 and NaN, or of booleans."""
     return Column("boolean", values.astype(np.float32))
@@ -123,7 +132,8 @@ def join_columns(columns: Sequence[Column]) -> Column:
     """Columns of one kind, one below the other."""
     kind = columns[0].kind
     if kind in ("number", "boolean"):
-        return Column(kind, np.concatenate([column.values for column in columns]))
+        dates = all(column.dates for column in columns)
+        return Column(kind, np.concatenate([column.values for column in columns]), dates=dates)
     place: dict[Any, int] = {}
     for column in columns:
         for value in column.vocabulary:

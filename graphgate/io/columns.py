@@ -1,6 +1,7 @@
 """Arrow columns -> attribute columns, without a loop over cells."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kin
         column = decoded(table, name, column)
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         column = _days(column)
+        if kind in (None, "number"):
+            return replace(_numbers(table, name, column, "number"), dates=True)
     if is_text(column.type):
         column = column.cast(pa.large_string())
     kind = kind or next((guess for fits, guess in _GUESSES if fits(column.type)), None)

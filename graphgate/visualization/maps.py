@@ -17,15 +17,19 @@ from graphgate.io.embeddings import Embedding, as_embedding
 from graphgate.tasks.classification import encode_labels
 from graphgate.tasks.edge_attention import EdgeAttention
 
-# The color-blind safe palette of Okabe & Ito without its yellow (too light on white) and its black
-# (edges between classes), and three more.
+# One palette for figures and pages, visible on light and dark backgrounds. The first six are those
+# of Okabe & Ito; the others were chosen far from them, also for color-blind readers.
 COLORS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A2048"),
-    *("#7F3C8D", "#A5AA99"),
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#924545"),
+    *("#B82F8C", "#88C49C", "#747460", "#7B5FD3", "#2C7A2C", "#C9A0F0", "#38C460"),
+    *("#4C6A8C", "#D98880", "#249CC4", "#A88A3A", "#8A2BB0", "#F26CA0"),
 )
-UNLABELLED = "#BBBBBB"
+UNLABELLED = "#A3A9B0"  # also of categories that are too rare for a color of their own
+RAMP = (  # viridis without its ends, which vanish on dark and on light backgrounds
+    *("#3A548C", "#31668E", "#2A778E", "#24878E", "#1F978B", "#22A785", "#35B779", "#54C568"),
+    "#7AD151",
+)
 BETWEEN_CLASSES = "#000000"
-MOST_LEGEND_ENTRIES = 30
 _THINNEST, _THICKEST = 0.15, 1.8
 
 
@@ -81,6 +85,17 @@ def vectors_of(graph: Graph, embedding: Any) -> np.ndarray:
     return z
 
 
+def colored_codes(codes: np.ndarray, n_categories: int) -> list[int]:
+    """The categories that have a color of their own, in the order of `COLORS`.
+
+    These are all if there are enough colors, else the most frequent.
+    """
+    if n_categories <= len(COLORS):
+        return [*range(n_categories)]
+    counts = np.bincount(codes[codes >= 0], minlength=n_categories)
+    return np.argsort(-counts, kind="stable")[: len(COLORS)].tolist()
+
+
 def new_axes(height: float, title: str) -> Axes:
     """Axes of a new figure as wide as a page."""
     axes = Figure(figsize=(7.2, height), dpi=150, layout="constrained").subplots()
@@ -101,15 +116,14 @@ def draw_nodes(
     axes = new_axes(4.4, title) if ax is None else ax
     codes = np.full(len(points), -1) if codes is None else codes
     size = float(np.clip(12_000 / len(points), 1.5, 30))
-    for code in (-1, *range(len(classes))):
-        chosen = points[codes == code]
-        if len(chosen):
-            color = UNLABELLED if code < 0 else COLORS[code % len(COLORS)]
-            name = "no label" if code < 0 else _spelled(classes[code])
-            marker = "os^Dv<>P"[code // len(COLORS) % 8] if code >= 0 else "o"
-            axes.scatter(
-                chosen[:, 0], chosen[:, 1], s=size, c=color, marker=marker, linewidths=0, label=name
-            )
+    colored = colored_codes(codes, len(classes))
+    named = [(_spelled(classes[code]), codes == code) for code in colored]
+    rare = (codes >= 0) & ~np.isin(codes, colored)
+    groups = [("no label", codes < 0), ("other", rare), *named]
+    for (name, members), color in zip(groups, (UNLABELLED, UNLABELLED, *COLORS), strict=False):
+        if members.any():
+            x, y = points[members].T
+            axes.scatter(x, y, s=size, c=color, linewidths=0, label=name)
     _finish(axes, classes, None)
     return axes
 
@@ -129,11 +143,11 @@ def draw_edges(
     shared = np.where(ends[:, 0] == ends[:, 1], ends[:, 0], -1)
     # Edges between classes first, so that they hide no class; then thin before thick.
     order = np.lexsort((raw, shared >= 0))
+    colors = dict(zip(colored_codes(codes, len(classes)), COLORS, strict=False))
+    shades = {-1: BETWEEN_CLASSES} | colors
     lines = LineCollection(
         list(points[found.edges[order]]),
-        colors=[
-            BETWEEN_CLASSES if code < 0 else COLORS[code % len(COLORS)] for code in shared[order]
-        ],
+        colors=[shades.get(code, UNLABELLED) for code in shared[order].tolist()],
         linewidths=_widths(raw)[order],
         alpha=0.55,
         capstyle="round",
@@ -142,8 +156,7 @@ def draw_edges(
     axes.add_collection(lines)
     axes.autoscale()
     handles = [
-        Line2D([], [], color=COLORS[code % len(COLORS)], label=_spelled(name))
-        for code, name in enumerate(classes)
+        Line2D([], [], color=color, label=_spelled(classes[code])) for code, color in colors.items()
     ]
     handles.append(Line2D([], [], color=BETWEEN_CLASSES, label="different classes"))
     _finish(axes, classes, handles)
@@ -153,7 +166,7 @@ def draw_edges(
 def _finish(axes: Axes, classes: Sequence[Any], handles: list[Line2D] | None) -> None:
     axes.set_axis_off()
     axes.margins(0.02)  # the axes of t-SNE have no unit
-    if 0 < len(classes) <= MOST_LEGEND_ENTRIES:
+    if len(classes):
         given: dict[str, Any] = {"handles": handles} if handles else {}
         legend = axes.legend(
             loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, **given

@@ -2,7 +2,7 @@
 // The graph as arrays: decoding, the neighbors of a node, the node under a point of the map.
 
 const SIDE = 1000; // length of the map's larger side, in map units
-const KINDS = { u2: Uint16Array, u4: Uint32Array, i2: Int16Array, f4: Float32Array };
+const KINDS = { u2: Uint16Array, u4: Uint32Array, i2: Int16Array, f4: Float32Array, f8: Float64Array };
 
 const about = JSON.parse(document.getElementById("about").textContent);
 const N = about.nodes;
@@ -35,7 +35,10 @@ const nearestRows = later(() => block("nearest"));
 const nearestCosines = later(() => block("cosine"));
 
 const idOf = (node) => (about.ids ? about.ids[node] : String(node));
-const searchable = later(() => Array.from({ length: N }, (_, node) => idOf(node).toLowerCase()));
+
+/** A column of names or titles, which say more than ids. */
+const titles = columns.find((column) => column.kind === "text" && /^(name|title|label)$/i.test(column.name));
+const nameOf = (node) => titles?.texts[node] || idOf(node);
 
 /** The value of each edge, the mean of its directions; edges are sorted by it, largest first. */
 function meanStrengths() {
@@ -128,27 +131,40 @@ function nodeAt(x, y, within, isHidden) {
   return best;
 }
 
-/** Nodes whose id is the text, then those whose id begins with it, then those that contain it. */
-function search(text, most) {
-  const wanted = text.trim().toLowerCase();
-  if (!wanted) return [];
-  const [same, begins, contains] = [[], [], []];
-  searchable().forEach((id, node) => {
-    if (id === wanted) same.push(node);
-    else if (begins.length < most && id.startsWith(wanted)) begins.push(node);
-    else if (contains.length < most && id.includes(wanted)) contains.push(node);
-  });
-  return [...same, ...begins, ...contains].slice(0, most);
-}
-
 /** The value of a column for a node as text; empty if missing. */
 function textOf(column, node) {
   if (column.kind === "text") return column.texts[node];
   const value = column.values[node];
   if (column.kind === "category") return value < 0 ? "" : column.names[value];
-  return Number.isNaN(value) ? "" : shortNumber(value);
+  return Number.isNaN(value) ? "" : numberText(column, value);
+}
+
+/** A number or date of a column; years have no thousands separator. */
+function numberText(column, value) {
+  if (column.kind === "date") return dateText(value, !isWhole(column));
+  if (!isWhole(column)) return shortNumber(value);
+  return isYear(column) ? String(value) : value.toLocaleString("en", { maximumFractionDigits: 1 });
+}
+
+function isWhole(column) {
+  return (column.whole ??= column.values.every((value) => Number.isNaN(value) || Number.isInteger(value)));
+}
+
+function isYear(column) {
+  return (column.year ??= isWhole(column) &&
+    column.values.every((value) => Number.isNaN(value) || (value >= 1000 && value < 3000)));
+}
+
+/** Days since 1970 as 2024-05-17, or 2024-05-17 13:45. */
+function dateText(days, withTime) {
+  const moment = new Date(Math.round(days * 1440) * 60000);
+  if (Number.isNaN(moment.getTime())) return shortNumber(days);
+  const text = moment.toISOString().replace("T", " ");
+  return text.slice(0, text.indexOf(" ") + (withTime ? 6 : 0)).trim();
 }
 
 function shortNumber(value) {
   return Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
 }
+
+const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;

@@ -13,27 +13,28 @@ from graphgate.graph.column_kinds import Column as AttributeColumn
 from graphgate.graph.graph import Graph
 from graphgate.preprocessing.structural import ROLES, structural_attributes
 
-MOST_CATEGORIES = 256  # more do not fit a legend and are shown as text
+MOST_CATEGORIES = 32_767  # codes are sent as integers of 16 bits
+FEW_CATEGORIES = 256  # more are categories only if values repeat
 
 
 @dataclass(frozen=True)
 class NodeColumn:
     """A named value per node.
 
-    kind : "category" (values are positions in `names`, -1 if missing), "number" (NaN if missing)
-        or "text" (strings, empty if missing).
+    kind : "category" (values are positions in `names`, -1 if missing), "number" (NaN if missing),
+        "date" (days since 1970, NaN if missing) or "text" (strings, empty if missing).
     """
 
     name: str
-    kind: Literal["category", "number", "text"]
+    kind: Literal["category", "number", "date", "text"]
     values: np.ndarray
     names: tuple[str, ...] = ()
 
 
 def category_column(name: str, codes: np.ndarray, names: Sequence[Any]) -> NodeColumn:
-    """A column of categories, or of text if they do not fit a legend."""
+    """A column of categories, or of text if most values occur once."""
     words = tuple(map(str, names))
-    if len(words) <= MOST_CATEGORIES:
+    if len(words) <= max(FEW_CATEGORIES, min(MOST_CATEGORIES, len(codes) // 2)):
         return NodeColumn(name, "category", np.asarray(codes, dtype=np.int32), words)
     text = np.array([words[code] if code >= 0 else "" for code in codes], dtype=object)
     return NodeColumn(name, "text", text)
@@ -66,7 +67,7 @@ def shown_columns(table: Attributes) -> list[NodeColumn]:
 
 def _node_column(name: str, given: AttributeColumn) -> NodeColumn:
     if given.kind == "number":
-        return NodeColumn(name, "number", given.values.astype(np.float32))
+        return NodeColumn(name, "date" if given.dates else "number", given.values)
     if given.kind == "boolean":
         return category_column(name, np.where(given.missing, -1, given.values), ("false", "true"))
     # A part of a graph shows only the values that occur there.

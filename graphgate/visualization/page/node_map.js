@@ -3,6 +3,7 @@
 
 const REST_FRAMES = 8; // frames at rest before a slow map is redrawn
 const SLOW_FRAMES_MS = 50; // a map with longer frames is slow
+const CLOSEST = 4.5; // doublings at which a neighborhood is shown at most
 const FAR = 0.25; // a slow map is redrawn once it has moved by this fraction of its side
 
 // luma.gl expects one field per line.
@@ -122,7 +123,7 @@ function rendererName() {
  */
 class NodeMap {
   /** `onMove` is called when the view changes, `onFirst` after the first frame. */
-  constructor(parent, renderer, { onMove, onFirst }) {
+  constructor(parent, renderer, linked, { onMove, onFirst }) {
     this.parent = parent;
     Object.assign(this, { onMove, onFirst });
     this.dots = { positions: points, colors: new Uint8Array(4 * N) };
@@ -131,7 +132,8 @@ class NodeMap {
     this.frames = 0;
     const software = /swiftshader|llvmpipe|software/i.test(renderer);
     this.slow = software;
-    this.view = this.asked = this.drawn = this.wholeView();
+    this.names = [];
+    this.view = this.asked = this.drawn = this.linkedView(linked);
     this.deck = new deck.Deck({
       parent,
       views: new deck.OrthographicView({ flipY: false }),
@@ -155,19 +157,31 @@ class NodeMap {
     return { target: [SIDE / 2, SIDE / 2, 0], zoom, whole: true };
   }
 
+  /** The view that a link names, {target, doublings}; without one, that of every node. */
+  linkedView(linked) {
+    const whole = this.wholeView();
+    return linked ? { target: linked.target, zoom: whole.zoom + linked.doublings } : whole;
+  }
+
+  goTo(linked) {
+    this.setView(this.linkedView(linked));
+  }
+
   resized() {
     this.view = this.view.whole ? this.wholeView() : this.view;
     this.draw();
+    this.placeNames();
   }
 
-  setView({ target, zoom }) {
+  setView({ target, zoom, whole = false }) {
     const least = this.wholeView().zoom;
-    this.view = { target, zoom: Math.max(least - 2, Math.min(least + 9, zoom)) };
+    this.view = { target, zoom: Math.max(least - 2, Math.min(least + 9, zoom)), whole };
     this.idle = 0;
     if (!this.moving) this.watchFrames(performance.now(), 0);
     this.moving = true;
     if (!this.slow || this.isFar()) this.draw();
     this.slide();
+    this.placeNames();
     this.onMove();
   }
 
@@ -193,9 +207,16 @@ class NodeMap {
   }
 
   rendered() {
-    if (this.frames++ === 0) this.onFirst();
+    if (this.frames++ === 0) this.started();
     this.drawn = this.asked;
     this.slide();
+  }
+
+  started() {
+    const canvas = this.deck.getCanvas();
+    canvas.removeAttribute("tabindex"); // its parent has the keyboard
+    canvas.setAttribute("aria-hidden", "true");
+    this.onFirst();
   }
 
   /** Moves the rendered image to the current view. */
@@ -229,11 +250,11 @@ class NodeMap {
       layers: [
         new VertexLayer({
           id: "edges", ...LINES, positions: lines.positions, colors: lines.colors,
-          count: 2 * lines.count, fade: focus.on ? 0.2 * strong : strong,
+          count: 2 * lines.count, fade: focus.on ? 0.15 * strong : strong,
         }),
         new VertexLayer({
           id: "nodes", ...DOTS, positions: dots.positions, colors: dots.colors,
-          count: N, size, fade: focus.on ? 0.22 : 1,
+          count: N, size, fade: focus.on ? 0.17 : 1,
         }),
         ...(focus.on ? this.focusLayers(size) : []), // created only when needed
       ],
@@ -283,39 +304,91 @@ class NodeMap {
   }
 
   toPixels(node) {
+    return this.spotOf(points[2 * node], points[2 * node + 1]);
+  }
+
+  spotOf(x, y) {
     const scale = 2 ** this.view.zoom;
     const { clientWidth, clientHeight } = this.parent;
     const [left, low] = this.view.target;
-    return [
-      clientWidth / 2 + (points[2 * node] - left) * scale,
-      clientHeight / 2 - (points[2 * node + 1] - low) * scale,
-    ];
+    return [clientWidth / 2 + (x - left) * scale, clientHeight / 2 - (y - low) * scale];
   }
 
   moveBy(right, down) {
     const scale = 2 ** this.view.zoom;
     const [x, y] = this.view.target;
-    this.setView({ ...this.view, target: [x + right / scale, y - down / scale, 0] });
+    this.setView({ zoom: this.view.zoom, target: [x + right / scale, y - down / scale, 0] });
   }
 
   /** Zooms about a pixel of the map, or about its center. */
   zoomBy(steps, x = this.parent.clientWidth / 2, y = this.parent.clientHeight / 2) {
     const before = this.toMap(x, y);
-    this.setView({ ...this.view, zoom: this.view.zoom + steps });
+    this.setView({ target: this.view.target, zoom: this.view.zoom + steps });
     const after = this.toMap(x, y);
     const target = [0, 1].map((i) => this.view.target[i] + before[i] - after[i]);
-    this.setView({ ...this.view, target: [...target, 0] });
+    this.setView({ zoom: this.view.zoom, target: [...target, 0] });
   }
 
   showAll() {
     this.flyTo(this.wholeView());
   }
 
-  showNode(node) {
-    const near = this.wholeView().zoom + 1.5;
-    const target = [points[2 * node], points[2 * node + 1], 0];
-    this.flyTo({ ...this.view, target, zoom: Math.max(this.view.zoom, near) });
+  /** Moves so that the nodes fill most of the map, unless they do already. */
+  showNodes(nodes) {
+    const [low, high] = [[Infinity, Infinity], [-Infinity, -Infinity]];
+    for (const node of nodes) {
+      for (const i of [0, 1]) {
+        low[i] = Math.min(low[i], points[2 * node + i]);
+        high[i] = Math.max(high[i], points[2 * node + i]);
+      }
+    }
+    const { clientWidth, clientHeight } = this.parent;
+    const sides = [clientWidth, clientHeight];
+    const filled = (zoom) => [0, 1].map((i) => ((high[i] - low[i]) * 2 ** zoom) / sides[i]);
+    const corners = [this.spotOf(...low), this.spotOf(...high)];
+    const inside = corners.every((spot) => spot.every((at, i) => at > 0.04 * sides[i] && at < 0.96 * sides[i]));
+    if (inside && Math.max(...filled(this.view.zoom)) > 0.3) return;
+    const whole = this.wholeView();
+    const fitting = Math.log2(0.78 / Math.max(1e-9, ...filled(0)));
+    const zoom = Math.min(whole.zoom + CLOSEST, fitting);
+    if (zoom <= whole.zoom) return this.flyTo(whole);
+    this.flyTo({ zoom, target: [0, 1].map((i) => (low[i] + high[i]) / 2).concat(0) });
   }
+
+  // --- names ---
+
+  /** Writes names at places of the map, [{at, text, node}]; earlier ones hide those they overlap. */
+  setNames(names) {
+    const area = document.getElementById("names");
+    this.names = names.map(({ at, text, node }) => {
+      const made = document.createElement("span");
+      made.textContent = text.length > 40 ? `${text.slice(0, 39)}…` : text;
+      made.className = node ? "node" : "";
+      return { at, made, node };
+    });
+    area.replaceChildren(...this.names.map(({ made }) => made));
+    for (const name of this.names) {
+      Object.assign(name, { wide: name.made.offsetWidth, tall: name.made.offsetHeight });
+    }
+    this.placeNames();
+  }
+
+  placeNames() {
+    const taken = [];
+    const gap = this.dotSize() / 2 + 5;
+    for (const { at, made, wide, tall, node } of this.names) {
+      const [x, y] = this.spotOf(...at);
+      const [left, top] = [x - wide / 2, node ? y - tall - gap : y - tall / 2];
+      const box = [left, top, left + wide, top + tall];
+      const free = taken.every((other) =>
+        box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
+      made.style.visibility = free ? "visible" : "hidden";
+      made.style.transform = `translate(${left}px, ${top}px)`;
+      if (free) taken.push(box);
+    }
+  }
+
+  // --- movement ---
 
   /** Animates for a third of a second, or jumps if reduced motion is preferred. */
   flyTo(goal) {
@@ -326,8 +399,7 @@ class NodeMap {
       const t = Math.max(0, Math.min(1, (now - start) / 350));
       const s = t * t * (3 - 2 * t);
       const mix = (a, b) => a + (b - a) * s;
-      this.setView({
-        ...goal,
+      this.setView(t === 1 ? goal : {
         zoom: mix(from.zoom, goal.zoom),
         target: [0, 1].map((i) => mix(from.target[i], goal.target[i])).concat(0),
       });

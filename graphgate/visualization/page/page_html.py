@@ -17,14 +17,17 @@ from graphgate.errors import InputError
 from graphgate.estimators.embedded_graph import Attention, EdgeScores
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_bytes
-from graphgate.visualization.maps import COLORS, UNLABELLED
+from graphgate.visualization.maps import COLORS, RAMP, UNLABELLED, colored_codes
 from graphgate.visualization.page.node_columns import NodeColumn
 from graphgate.visualization.page.page_content import PageContent, build_content
 
 PYDECK = "0.9.3"  # pinned in pyproject.toml too; its bundle has deck.gl and luma.gl
 SHA256 = "63b908f47867492024126a39ef1adde632144364ad28287743b0c1d9b3137155"
-SCRIPTS = ("graph_data.js", "sketch.js", "controls.js")
-MOST_DRAWN_EDGES = 200_000
+SCRIPTS = (
+    *("graph_data.js", "colors.js", "sketch.js", "groups.js", "search.js", "drawing.js"),
+    *("legend.js", "panel.js", "pointer.js", "link.js", "controls.js"),
+)
+MOST_DRAWN_EDGES = 60_000
 STEPS = 65_535  # positions, values of edges and cosines are sent as integers up to this
 
 
@@ -129,6 +132,7 @@ def _data(content: PageContent) -> str:
         "columns": [description for description, _ in columns],
         "colors": COLORS,
         "noColor": UNLABELLED,
+        "ramp": RAMP,
         "edgeTitle": content.edge_title,
         "mostDrawnEdges": MOST_DRAWN_EDGES,
     }
@@ -151,9 +155,12 @@ def _column(each: NodeColumn) -> tuple[dict[str, Any], tuple[str, str] | None]:
     description: dict[str, Any] = {"name": each.name, "kind": each.kind}
     if each.kind == "text":
         return description | {"texts": each.values.tolist()}, None
-    if each.kind == "number":
-        return description, _block(each.values, "f4")
-    return description | {"names": each.names}, _block(each.values, "i2")
+    if each.kind in ("number", "date"):
+        short = each.values.astype(np.float32)
+        exact = np.array_equal(short.astype(np.float64), each.values, equal_nan=True)
+        return description, _block(each.values, "f4" if exact else "f8")
+    colored = colored_codes(each.values, len(each.names))
+    return description | {"names": each.names, "colored": colored}, _block(each.values, "i2")
 
 
 def _block(values: np.ndarray, kind: str) -> tuple[str, str]:

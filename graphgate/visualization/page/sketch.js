@@ -18,8 +18,7 @@ class Sketch {
   }
 
   setColors(colors) {
-    this.dots = colors;
-    this.draw();
+    this.dots = colors; // drawn with the lines, which always follow
   }
 
   setLines(positions, colors) {
@@ -32,11 +31,13 @@ class Sketch {
   draw() {
     if (!this.dots || !this.lines) return;
     const { parentElement: parent } = this.canvas;
-    const [width, height, scale] = [parent.clientWidth, parent.clientHeight, firstScale(parent)];
+    const { target, doublings } = linkedView() ?? { target: [SIDE / 2, SIDE / 2], doublings: 0 };
+    const [width, height] = [parent.clientWidth, parent.clientHeight];
+    const scale = firstScale(parent) * 2 ** doublings;
     Object.assign(this.canvas, { width, height });
     const paper = this.canvas.getContext("2d");
-    const across = (x) => width / 2 + (x - SIDE / 2) * scale;
-    const down = (y) => height / 2 - (y - SIDE / 2) * scale;
+    const across = (x) => width / 2 + (x - target[0]) * scale;
+    const down = (y) => height / 2 - (y - target[1]) * scale;
     const { positions, colors } = this.lines;
     for (let at = 0; at < Math.min(positions.length / 4, MOST_SKETCHED); at++) {
       paper.strokeStyle = this.ink(colors, 2 * at);
