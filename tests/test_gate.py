@@ -732,3 +732,23 @@ def test_thread_counts_agree_to_rounding():
         finally:
             torch.set_num_threads(1)
     np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-5)
+
+
+def test_a_warm_start_continues_from_the_last_weights():
+    graph = Graph.from_edges(np.eye(6), [(at, at + 1) for at in range(5)])
+    gate = GATE((4, 2), epochs=20, patience=20, random_state=0, progress=False).fit(graph)
+    last = gate.history_["loss"][-1]
+    cold = GATE((4, 2), epochs=1, random_state=0, progress=False).fit(graph).history_["loss"][0]
+    warm = gate.set_params(epochs=1, warm_start=True).fit(graph).history_["loss"][0]
+    assert warm <= last < cold
+
+
+def test_a_warm_start_keeps_the_weights_of_features_with_the_same_name():
+    edges = [(at, at + 1) for at in range(5)]
+    gate = GATE((4, 2), epochs=5, random_state=0, progress=False, warm_start=True)
+    gate.fit(Graph.from_edges(np.eye(6), edges, feature_names=list("abcdef")))
+    known = gate.model_.encoder_weight[0].detach().clone()
+    more = Graph.from_edges(np.eye(6, 7)[:, ::-1].copy(), edges, feature_names=list("gfedcba"))
+    gate.set_params(learning_rate=1e-12).fit(more)
+    found = gate.model_.encoder_weight[0].detach()
+    np.testing.assert_allclose(found.flip(0)[:6], known, atol=1e-6)

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from graphgate import GATE, Graph, InputError, LinearGATE, Store
 
@@ -187,3 +188,104 @@ def test_similar_nodes(tmp_path):
     )
     assert store.similar(vectors=new.vectors).neighbors.shape == (1, 10)
     assert store.version == 1
+
+
+@pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning")
+def test_refresh_is_exact_again(tmp_path):
+    graph = grown_graph(300)
+    gate = LinearGATE(n_components=16, random_state=0, progress=False)
+    store = Store.create(tmp_path / "store", first(graph, 250), gate)
+    store.add(later(graph, 250, 300))
+    assert "50 nodes" in store.info().accuracy()
+    assert 0 < store.info().stale_shift < 0.5
+    expected = store.model().transform(graph)
+    assert np.abs(store.vectors().vectors - expected).max() > 1e-4
+    store.refresh()
+    np.testing.assert_allclose(store.vectors().vectors, expected, atol=1e-6)
+    assert store.info().accuracy() == "all vectors are exact"
+    assert [each.action for each in store.history()] == ["create", "add", "refresh"]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearGATE(n_components=8, random_state=0, progress=False),
+        GATE((12, 8), epochs=10, random_state=0, progress=False),
+        GATE((12, 8), epochs=10, tied_weights=False, random_state=0, progress=False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning")
+def test_what_was_learned_from_old_vectors_holds_after_a_refit(tmp_path, estimator):
+    graph = grown_graph(300)
+    store = Store.create(tmp_path / "store", first(graph, 200), estimator)
+    before = store.vectors()
+    probe = LogisticRegression().fit(before.vectors, before.labels)
+    store.add(later(graph, 200, 300))
+    drift = store.refit()
+    assert (drift.before, drift.after, drift.refitted) == (2, 3, True)
+    after = store.vectors()
+    accuracy = probe.score(before.vectors, before.labels)
+    assert probe.score(after.vectors[:200], before.labels) > accuracy - 0.01
+    assert probe.score(after.vectors[200:], after.labels[200:]) > accuracy - 0.05
+    np.testing.assert_allclose(store.model().transform(graph), after.vectors, atol=2e-5)
+    np.testing.assert_allclose(
+        store.model().reconstruct(graph), refit_reconstruction(store, graph), atol=1e-4
+    )
+    assert Store.open(store.path, 2).vectors().vectors.shape == (300, 8)
+
+
+def refit_reconstruction(store: Store, graph: Graph) -> np.ndarray:
+    """The decoder's output is that of the model before it was rotated: undo the rotation by one."""
+    from graphgate.store.alignment import rotate
+
+    model = store.model()
+    quarter, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))
+    rotate(model, quarter)
+    np.testing.assert_allclose(model.transform(graph), store.vectors().vectors @ quarter, atol=1e-4)
+    return model.reconstruct(graph)
+
+
+def test_drift_names_what_has_changed(tmp_path):
+    graph = grown_graph(60)
+    store = Store.create(tmp_path / "store", graph)
+    same = store.drift(1)
+    assert (same.n_shared, same.needed) == (60, False)
+    assert same.moved.max() < 1e-6
+    assert same.sentences()[-1].startswith("a refit is not needed")
+    nodes = pa.table(
+        {
+            "id": [f"n{at}" for at in range(20)],
+            "age": [50.0] * 20,
+            "town": ["Rom"] * 20,
+            "a.b": [True] * 20,
+            "words": [["x"]] * 20,
+        }
+    )
+    with pytest.warns(UserWarning, match="Rom"):
+        store.add(nodes=nodes)
+    found = store.drift()
+    assert (found.before, found.after, found.refitted, found.needed) == (1, 2, False, True)
+    shifts = {each.name: each for each in found.attributes}
+    assert shifts["town"].unknown == pytest.approx(20 / 60)
+    ages = [graph.attributes.column("age").values, store.graph().attributes.column("age").values]
+    assert shifts["age"].shift == pytest.approx(
+        (ages[1].mean() - ages[0].mean()) / ages[0].std(), rel=1e-5
+    )
+    assert found.most_moved[0][1] == pytest.approx(found.moved[-1])
+    assert "33.3% of the values of 'town' are unknown" in found.sentences()[-1]
+
+
+def test_rollback_is_a_new_version(tmp_path):
+    graph = grown_graph(40)
+    store = Store.create(tmp_path / "store", first(graph, 30))
+    old = store.vectors()
+    store.add(later(graph, 30, 35))
+    store.refit()
+    store.rollback(1)
+    assert (store.version, len(store)) == (4, 30)
+    np.testing.assert_array_equal(store.vectors().vectors, old.vectors)
+    store.add(later(graph, 30, 40))
+    assert store.graph().fingerprint() == graph.fingerprint()
+    assert len(Store.open(store.path, 2)) == 35
+    with pytest.raises(InputError, match="no version 9; there are 1 to 5"):
+        store.rollback(9)

@@ -36,7 +36,7 @@ from graphgate.training.memory import (
     training_bytes,
 )
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
-from graphgate.training.run import TrainingRun
+from graphgate.training.run import Start, TrainingRun
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +81,7 @@ class GATE(GraphEmbedder):
         "500MB" or "4GiB"; None is what is free. A run that would take more is trained in blocks
         of columns, with the same result up to rounding, if its activation is the identity and its
         weights and attention are shared with the decoder. Part of it is then in a temporary file.
+    warm_start : start from the weights of the last `fit`, as far as features are the same.
     checkpoint : file that stores the state of training, from which the same fit resumes.
     checkpoint_every : epochs between two checkpoints.
     progress : show a progress bar (on terminals only).
@@ -107,6 +108,8 @@ class GATE(GraphEmbedder):
     (4, 2)
     """
 
+    model_: GATEModel
+
     def __init__(
         self,
         dims: tuple[int, ...] = (512, 512),
@@ -131,6 +134,7 @@ class GATE(GraphEmbedder):
         device: str = "cpu",
         dtype: str = "float32",
         memory_limit: float | str | None = None,
+        warm_start: bool = False,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 50,
         progress: bool = True,
@@ -156,6 +160,7 @@ class GATE(GraphEmbedder):
         self.device = device
         self.dtype = dtype
         self.memory_limit = memory_limit
+        self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.progress = progress
@@ -165,12 +170,17 @@ class GATE(GraphEmbedder):
 
         Without an adjacency there are no edges.
         """
+        last = None
+        if arguments.boolean("warm_start", self.warm_start) and hasattr(self, "model_"):
+            last = Start(self.model_, getattr(self, "feature_names_in_", None))
         graph = self._graph_to_fit(X, adjacency)
         _, loss, schedule = self.checked_settings(graph.n_features)
         plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
         if self.checkpoint is not None and self.random_state is None:
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
+        if self.checkpoint is not None and last is not None:
+            raise InputError("a run with a warm_start has no checkpoint; omit one of the two")
         if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
             warnings.warn(
                 f"{processes.size} processes share this run, but parts_per_step is "
@@ -199,6 +209,7 @@ class GATE(GraphEmbedder):
             checkpoint_every=arguments.integer("checkpoint_every", self.checkpoint_every),
             limit=limit,
             show_progress=self.progress,
+            start=last,
         )
         log_traffic(processes)
         self.weight_unit_ = run.weight_unit(graph)
@@ -235,6 +246,10 @@ class GATE(GraphEmbedder):
     def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """X̂, the decoder's reconstruction of the features, (N, F), dense."""
         return self.encode(X, adjacency=adjacency).reconstruction()
+
+    def refresh_encoder(self) -> None:
+        """Use the weights of `model_` as they are now; they have been changed from outside."""
+        self._encoder = _encoder(self.model_)
 
     def checked_settings(self, n_features: int) -> tuple[Architecture, Loss, Schedule]:
         """The parameters, validated, as `fit` uses them for this many features."""

@@ -2,5 +2,6 @@
 
 The modules in import order:
 
-    neighbors, vector_index, database, records, region, growth, batch, changes, view, store
+    neighbors, vector_index, database, records, region, growth, alignment, drift, batch, changes,
+    updates, view, store
 """

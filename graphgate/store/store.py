@@ -1,6 +1,5 @@
 """`Store`: a folder with a graph that grows, a model, and the vectors of all nodes."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,22 +8,21 @@ import pyarrow as pa
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphKind
 from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.estimators.loading import Estimator
+from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.graph import Graph
-from graphgate.graph.validation import Features
 from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
+from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
 from graphgate.store.batch import edge_list, read_batch
-from graphgate.store.changes import Change, changed_region, ordered, removal, resolved
-from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version, Writer, find_version
+from graphgate.store.changes import Change, ordered, removal, resolved
+from graphgate.store.database import ID, NUMBER, Database, Version, Writer, find_version
+from graphgate.store.drift import Drift, drift_between
 from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
-from graphgate.store.region import Region
+from graphgate.store.updates import exact_details, next_details, update_of, write_change
 from graphgate.store.view import StoreView
-
-_STILL = 1e-6  # relative change of a vector that is due to rounding
 
 
 class StoreChange(NamedTuple):
@@ -92,14 +90,8 @@ class Store(StoreView):
             "edges": edge_rows(*edge_list(graph)),
             "vectors": vector_rows(numbers, growth_of(estimator).columns(graph), _sums(graph)),
         }
-        details = {
-            "n_nodes": graph.n_nodes,
-            "n_edges": graph.n_edges,
-            "next_number": graph.n_nodes,
-            "exact_since": 1,
-            "stale_nodes": 0,
-            "stale_edges": 0,
-        }
+        counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+        details = exact_details(1, **counts, next_number=graph.n_nodes)
         database = Database.create(path, tables, details, trimmed(estimator).save)
         return cls(database, database.history()[-1])
 
@@ -164,10 +156,76 @@ class Store(StoreView):
         change = resolved(batch, self._snapshot, next_number, directed=directed)
         if not len(change.new):
             raise InputError("every node of the batch is stored already; ask for its vector")
-        region, found = self._updated(change, self._snapshot)
+        update = update_of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, found[VECTOR][np.searchsorted(region.numbers, change.new)])
+        return Embedding(ids, update.vectors(update.region.new)[1])
+
+    def refresh(self) -> Version:
+        """Compute all vectors again from the whole graph, so that they are exact."""
+        with self._database.writing() as writer:
+            self._follow(writer)
+            graph = self.graph()
+            return self._replaced("refresh", writer, growth_of(self.model()).columns(graph), graph)
+
+    def refit(self, estimator: Estimator | None = None) -> Drift:
+        """Fit the model again, on all that is stored, and report what has changed.
+
+        `LinearGATE` is solved anew; `GATE` starts from its weights. The new vectors are rotated
+        onto the old ones (orthogonal Procrustes), so what was learned from old vectors remains
+        usable. Only a `GATE` whose activation is not the identity cannot be rotated. The old
+        version is kept.
+
+        estimator : another one, not fitted, in place of the stored one.
+        """
+        with self._database.writing() as writer:
+            self._follow(writer)
+            before, graph = self._side(), self.graph()
+            encoder, size = self.estimator.encoder_, before.vectors.shape[1]
+            known = load_model(self.model_file)
+            if estimator is not None:
+                estimator.notes_ = known.notes_
+            fresh = refitted(known if estimator is None else estimator, graph, size)
+            columns = growth_of(fresh).columns(graph)
+            if can_rotate(fresh):
+                rotation = rotation_onto(columns[VECTOR], before.vectors)
+                columns[VECTOR] = (columns[VECTOR] @ rotation).astype(columns[VECTOR].dtype)
+                rotate(fresh, rotation)
+            self._replaced("refit", writer, columns, graph, fresh)
+        return drift_between(before, self._side(), encoder, refitted=True)
+
+    def drift(self, since: int | None = None) -> Drift:
+        """What has changed since an older version.
+
+        since : the default is the version in which the model was fitted; if that is this one, the
+            one before it.
+        """
+        history = self.history()
+        if since is None:
+            fitted = min(each.version for each in history if each.model == self._version.model)
+            since = fitted if fitted < self.version else max(1, self.version - 1)
+        old = StoreView(self._database, find_version(history, since))
+        refitted_since = old.model_file != self.model_file
+        encoder = old.estimator.encoder_
+        return drift_between(old._side(), self._side(), encoder, refitted=refitted_since)
+
+    def _replaced(
+        self,
+        action: str,
+        writer: Writer,
+        columns: dict[str, np.ndarray],
+        graph: Graph,
+        estimator: Estimator | None = None,
+    ) -> Version:
+        """Write the vectors of all nodes and perhaps a model, and become a view of the version."""
+        numbers = self._nodes_in_order[0]
+        writer.replace("vectors", vector_rows(numbers, columns, _sums(graph)))
+        counts = {name: writer.last.details[name] for name in ("n_nodes", "n_edges", "next_number")}
+        details = exact_details(writer.last.version + 1, **counts)
+        save = None if estimator is None else trimmed(estimator).save
+        made = writer.commit(action, details, save)
+        self._show(self._database, made)
+        return made
 
     def rollback(self, version: int) -> Version:
         """Make an older version the last one again; nothing is lost, this is a new version."""
@@ -191,88 +249,21 @@ class Store(StoreView):
     def _applied(self, action: str, change: Change, writer: Writer) -> StoreChange:
         """Write a change, and become a view of the version that it makes."""
         if not change:
-            none = self._embedding_of(np.empty(0, dtype=np.int64), self._no_vectors)
+            none = self.vectors([])
             return StoreChange(self.version, none, none, 0, 0)
-        region, found = self._updated(change, writer)
-        before, after = region.states[VECTOR], found[VECTOR]
-        scale = np.linalg.norm(after, axis=1).clip(min=1e-30)
-        moved = (np.abs(after - before).max(axis=1, initial=0) > _STILL * scale) & ~region.removed
-        resized = (region.sums[0] != region.sums[1]).any(axis=1)
-        kept = (moved | resized | region.changed) & ~region.removed
-        rows = {name: values[kept] for name, values in found.items()}
-        writer.upsert("nodes", change.rows, NUMBER)
-        writer.delete("nodes", NUMBER, pa.array(change.removed))
-        gone = change.weights[:, 1] == 0
-        fresh = change.weights[:, 0] == 0
-        writer.delete_pairs(change.pairs[gone])
-        writer.append("edges", edge_rows(change.pairs[fresh], change.weights[fresh, 1]))
-        others = ~gone & ~fresh
-        writer.upsert(
-            "edges",
-            edge_rows(change.pairs[others], change.weights[others, 1]),
-            ["source", "target"],
-        )
-        writer.delete("vectors", NUMBER, pa.array(change.removed))
-        writer.upsert(
-            "vectors", vector_rows(region.numbers[kept], rows, region.sums[1][kept]), NUMBER
-        )
-        details = _next_details(writer.last.details, change, growth_of(self.estimator).exact)
+        update = update_of(change, writer, self.estimator)
+        write_change(change, update, writer)
+        exact = growth_of(self.estimator).exact
+        details = next_details(writer.last.details, change, update, exact=exact)
         self._show(self._database, writer.commit(action, details))
-        known = moved & ~region.new
+        new = update.region.new
         return StoreChange(
             self.version,
-            self._embedding_of(region.numbers[region.new], after[region.new]),
-            self._embedding_of(region.numbers[known], after[known]),
+            self._embedding_of(*update.vectors(new)),
+            self._embedding_of(*update.vectors(update.moved & ~new)),
             len(change.removed),
             len(change.pairs),
         )
-
-    def _updated(self, change: Change, snapshot: Snapshot) -> tuple[Region, dict[str, np.ndarray]]:
-        """The region of a change, and all columns of its nodes after it."""
-        growth = growth_of(self.estimator)
-        features = None if change.content is None else self._features(change.content)
-        region, near = changed_region(
-            change,
-            snapshot,
-            hops=growth.hops,
-            directed=self.estimator.fitted_on_.directed,
-            features=features,
-        )
-        if growth.needs_near_features:
-            rows = snapshot.find("nodes", NUMBER, pa.array(near)).sort_by(NUMBER)
-            empty = np.empty((0, self.estimator.n_features_in_), dtype=np.float32)
-            found = self._features(self._content(rows)) if len(rows) else empty
-            region = replace(region, near_features=found)
-        return region, growth.update(region)
-
-    def _features(self, content: Any) -> Features:
-        """What describes some nodes, encoded."""
-        attributes = content if self._kinds is not None else None
-        return self.estimator.features(
-            Graph(None if attributes is not None else content, attributes=attributes)
-        )
-
-    @property
-    def _no_vectors(self) -> np.ndarray:
-        return np.empty((0, self.info().n_components), dtype=np.float32)
-
-
-def _next_details(last: dict[str, Any], change: Change, exact: bool) -> dict[str, Any]:
-    added, removed = len(change.new), len(change.removed)
-    nodes, edges = len(change.changed) + removed, len(change.pairs)
-    fresh, gone = (int((change.weights[:, at] == 0).sum()) for at in (0, 1))
-    return {
-        "n_nodes": last["n_nodes"] + added - removed,
-        "n_edges": last["n_edges"] + fresh - gone,
-        "next_number": last["next_number"] + added,
-        "exact_since": last["exact_since"],
-        "stale_nodes": 0 if exact else last["stale_nodes"] + nodes,
-        "stale_edges": 0 if exact else last["stale_edges"] + edges,
-        "added": added,
-        "changed": nodes - added - removed,
-        "removed": removed,
-        "edges": edges,
-    }
 
 
 def _sums(graph: Graph) -> np.ndarray:

@@ -18,6 +18,7 @@ from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, typed_ids
 from graphgate.store.changes import positions
 from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version
+from graphgate.store.drift import Side
 from graphgate.store.growth import PLACE, VECTOR, completed
 from graphgate.store.neighbors import SimilarNodes
 from graphgate.store.records import LABEL, array_of, read_content, stored_name
@@ -29,6 +30,9 @@ class StoreInfo(NamedTuple):
 
     stale_nodes, stale_edges : nodes added, changed or removed, and edges changed, since the
         vectors were exact; both 0 if they are.
+    stale_shift : the largest cosine distance by which such a change has moved the vector of a node
+        two hops away, summed over changes; nodes further away were not updated, and would have
+        moved less.
     exact_since : the version in which the vectors were exact for the last time.
     """
 
@@ -42,6 +46,17 @@ class StoreInfo(NamedTuple):
     exact_since: int
     stale_nodes: int
     stale_edges: int
+    stale_shift: float
+
+    def accuracy(self) -> str:
+        """How far the vectors may be off, as a sentence."""
+        if not (self.stale_nodes or self.stale_edges):
+            return "all vectors are exact"
+        return (
+            f"{self.stale_nodes:,} nodes and {self.stale_edges:,} edges have changed since all "
+            f"vectors were exact (version {self.exact_since}); nodes more than two hops away from "
+            f"them may be off by a cosine distance of up to about {self.stale_shift:.2g}"
+        )
 
 
 class StoreView:
@@ -77,6 +92,11 @@ class StoreView:
         """The number of nodes."""
         return int(self._version.details["n_nodes"])
 
+    @property
+    def model_file(self) -> Path:
+        """The model of this version, without what it knows of single nodes; see `model`."""
+        return self._database.model_path(self._version)
+
     def reload(self) -> bool:
         """Go to the last version, which another process may have made; whether there was one."""
         last = self._database.history()[-1]
@@ -99,6 +119,7 @@ class StoreView:
             details["exact_since"],
             details["stale_nodes"],
             details["stale_edges"],
+            details["stale_shift"],
         )
 
     def history(self) -> list[Version]:
@@ -128,7 +149,7 @@ class StoreView:
     @cached_property
     def estimator(self) -> Estimator:
         """The model, complete enough to encode attributes; `model` can transform other graphs."""
-        return load_model(self._database.model_path(self._version))
+        return load_model(self.model_file)
 
     def model(self) -> Estimator:
         """The fitted estimator as it was saved, for `transform`."""
@@ -245,6 +266,13 @@ class StoreView:
         rows = self._snapshot.read("nodes", [NUMBER, ID, *[LABEL] * labeled]).sort_by(NUMBER)
         labels = rows.column(LABEL).to_pylist() if labeled else None
         return rows.column(NUMBER).to_numpy(), id_values(rows.column(ID)), labels
+
+    def _side(self) -> Side:
+        """What is compared with another version."""
+        rows = self._snapshot.read("nodes").sort_by(NUMBER)
+        numbers, ids, _ = self._nodes_in_order
+        content = self._content(rows)
+        return Side(self.version, numbers, ids, self._embedding.vectors, content)
 
     @cached_property
     def _embedding(self) -> Embedding:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,30 @@ from graphgate.training.history import History
 from graphgate.training.loop import Schedule, train
 from graphgate.training.part_objective import planned_objective, start_graph
 from graphgate.training.plan import TrainingPlan
+
+
+class Start(NamedTuple):
+    """A trained network to start from, and the names of its features, where they have names."""
+
+    model: GATEModel
+    feature_names: np.ndarray | None
+
+    @torch.no_grad()
+    def copy_to(self, model: GATEModel, graph: Graph) -> None:
+        """Set weights to those of the network; features that it does not know keep theirs."""
+        old = np.arange(self.model.architecture.n_features)
+        new = old if graph.n_features == len(old) else np.empty(0, dtype=np.int64)
+        if self.feature_names is not None and graph.feature_names is not None:
+            names = np.array(graph.feature_names, dtype=object)
+            _, new, old = np.intersect1d(names, self.feature_names, return_indices=True)
+        known = dict(self.model.named_parameters())
+        for name, weight in model.named_parameters():
+            if name == "encoder_weight.0":
+                weight[torch.from_numpy(new)] = known[name][torch.from_numpy(old)]
+            elif name == "decoder_weight.0":
+                weight[:, torch.from_numpy(new)] = known[name][:, torch.from_numpy(old)]
+            elif weight.shape == known[name].shape:
+                weight.copy_(known[name])
 
 
 @dataclass(frozen=True)
@@ -57,10 +82,12 @@ class TrainingRun:
         checkpoint_every: int = 50,
         limit: int | None = None,
         show_progress: bool = True,
+        start: Start | None = None,
     ) -> tuple[GATEModel, History]:
         """The trained network. Processes that share the run get the same one.
 
         limit : of the memory, as in `training_objective`.
+        start : where to start from, as far as its weights fit.
         """
         saving = None
         if checkpoint is not None or processes.size > 1:
@@ -73,6 +100,8 @@ class TrainingRun:
         model = GATEModel(self.plan.architecture, rng, dtype=self.plan.dtype)
         if self.plan.svd_start:
             start_from_features(model, start_graph(self.plan, graph, self.seed), rng)
+        if start is not None:
+            start.copy_to(model, graph)
         model.to(device)
         weighted = graph.with_weights_in(self.weight_unit(graph))
         objective = planned_objective(
