@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format benchmark results figures docs clean
+.PHONY: demo test check site format benchmark results figures docs clean
 
 demo: $(VENV)/.run  ## train on bundled data; results go to demo/
 	$(BIN)/graphgate demo --out demo
@@ -15,6 +15,9 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+site: $(VENV)/.dev  ## build the documentation in build/site and run its tutorials
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
@@ -61,4 +64,4 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.run
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) build dist docs/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

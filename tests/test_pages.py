@@ -16,7 +16,11 @@ from graphgate.experiments.reproduce import TABLES, reproduce
 from graphgate.experiments.run_store import RunSpec
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/tutorials").glob("*.md")),
+]
 
 
 @pytest.fixture(scope="module")
