@@ -50,7 +50,7 @@ COMMANDS = dict(_commands(typer.main.get_command(program)))
 
 def test_the_reference_lists_every_public_name():
     listed = re.findall(r"^   (\w+)$", _text("api"), flags=re.MULTILINE)
-    assert sorted(listed) == sorted(graphgate.__all__)
+    assert sorted(listed) == sorted(graphgate.__all__), "add it to docs/api.md"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
