@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from graphgate import Embedding, InputError, cluster
-from graphgate.tasks.clustering import agreement, cluster_vectors, matched_accuracy
+from graphgate.tasks.clustering import CLUSTER_METHODS, agreement, cluster_vectors, matched_accuracy
 
 
 def blobs(seed: int = 0, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -117,3 +117,9 @@ def test_agreement_needs_a_label():
 def test_vectors_that_are_not_finite():
     with pytest.raises(InputError, match="not finite"):
         cluster(np.array([[0.0], [np.nan]]), 1)
+
+
+@pytest.mark.parametrize("method", CLUSTER_METHODS)
+def test_one_cluster_of_one_node(method):
+    found = cluster(np.ones((1, 3)), 1, method=method)
+    assert (found.clusters.tolist(), found.sizes.tolist()) == ([0], [1])

@@ -4,6 +4,7 @@ A user's own method is named by its location, `module:Class`; see docs/reproduce
 """
 
 import hashlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -41,16 +42,31 @@ class Method:
         """A new, unfitted instance."""
         maker = self._maker()
         known = signature(maker).parameters
-        for name, value in params.items():  # text for a number would fail deep inside the training
-            default = known[name].default if name in known else None
-            if isinstance(default, int | float) and not isinstance(value, int | float):
-                raise InputError(
-                    f"{name} of the method {self.name!r} must be a number, got {value!r}"
-                )
+        for name, value in params.items():
+            self._check(name, value, known[name].default if name in known else None)
         try:
             return maker(**params, random_state=random_state)
         except TypeError as error:
             raise InputError(f"the method {self.name!r} cannot be created: {error}") from None
+
+    def _check(self, name: str, value: Any, default: Any) -> None:
+        """Refuse a value unlike the default, which would fail deep inside the training."""
+        wanted = ""
+        if isinstance(default, int | float) and not isinstance(value, int | float):
+            wanted = "a number"
+        elif self.name not in METHODS or value == default:
+            return
+        elif isinstance(default, bool):
+            wanted = "" if isinstance(value, bool) else "true or false"
+        elif isinstance(default, int):
+            least = 0 if name.endswith("_steps") else min(default, 1)
+            wanted = "" if type(value) is int and value >= least else f"an integer ≥ {least}"
+        elif isinstance(default, float):
+            most = 1.0 if name in _FRACTIONS else sys.float_info.max
+            named = "a number from 0 to 1" if most == 1 else "a number ≥ 0"
+            wanted = "" if 0 <= value <= most else named
+        if wanted:
+            raise InputError(f"{name} of the method {self.name!r} must be {wanted}, got {value!r}")
 
     def code(self) -> str | None:
         """A digest of the source of a user's own method; None for the methods of this package.
@@ -86,6 +102,7 @@ class Method:
             raise InputError(f"there is no {name!r} in the module {module!r}") from None
 
 
+_FRACTIONS = ("attention_dropout", "dropout", "edge_drop", "feature_mask", "mask", "replace")
 _imported: dict[str, str] = {}  # home -> digest of the source that is in memory
 _BASELINES = "graphgate.baselines"
 _GATE = "graphgate.experiments.methods:quiet_gate"

@@ -102,13 +102,22 @@ def id_values(ids: pa.ChunkedArray) -> np.ndarray:
 
 
 def check_distinct(table: Table, name: str, ids: pa.ChunkedArray) -> None:
+    """Refuse an id that is given twice, also if only white space tells the two apart."""
+    _refuse_repeated(table, name, ids, "is also the id on")
+    if is_text(ids.type):
+        trimmed = pc.utf8_trim_whitespace(ids)
+        if pc.any(pc.not_equal(trimmed, ids)).as_py():
+            _refuse_repeated(table, name, trimmed, "differs only in white space from the id on")
+
+
+def _refuse_repeated(table: Table, name: str, ids: pa.ChunkedArray, problem: str) -> None:
     if pc.count_distinct(ids).as_py() == len(ids):
         return
     first: dict[Any, int] = {}
     for row, value in enumerate(ids.to_pylist()):
         if first.setdefault(value, row) != row:
-            problem = f"is also the id on {table.place(first[value])}; ids must be unique"
-            table.refuse_cell(row, name, problem)
+            place = table.place(first[value])
+            table.refuse_cell(row, name, f"{problem} {place}; ids must be unique")
 
 
 def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:

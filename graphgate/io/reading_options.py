@@ -52,6 +52,8 @@ class ReadingOptions:
             object.__setattr__(self, name, tuple(names))
             if not all(isinstance(each, str) for each in getattr(self, name)):
                 raise InputError(f"{name} must be names of columns, got {value!r}")
+        if self.label == self.id:
+            raise InputError(f"the column {self.id!r} cannot hold both ids and labels")
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping for JSON."""

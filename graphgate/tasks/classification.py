@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 
 from graphgate.errors import InputError, InputWarning
+from graphgate.estimators.hyperparameters import seed
 from graphgate.graph.validation import label_codes
 from graphgate.io.embeddings import as_embedding
 from graphgate.io.graph_tables import read_nodes
@@ -80,6 +81,7 @@ def classify(
             f"cv={cv}, but it must be at least 2 and at most the size of the smallest class: "
             f"{classes[int(np.argmin(sizes))]!r} has {sizes.min()} labeled node(s)"
         )
+    random_state = None if random_state is None else seed(random_state)
     model = make_probe(probe, random_state)
     scores = cross_validate(
         model,

@@ -11,6 +11,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.mixture import GaussianMixture
 
 from graphgate.errors import InputError
+from graphgate.estimators.hyperparameters import seed
 from graphgate.io.embeddings import as_embedding
 from graphgate.tasks.classification import encode_labels
 
@@ -84,6 +85,7 @@ def cluster_vectors(
         raise InputError(f"unknown method {method!r}; use one of {', '.join(CLUSTER_METHODS)}")
     if not np.isfinite(vectors).all():
         raise InputError("the embedding has values that are not finite; train it again")
+    random_state = None if random_state is None else seed(random_state)
     if n_clusters < 1:
         raise InputError(f"n_clusters must be an integer ≥ 1, got {n_clusters}")
     if (distinct := count_distinct(vectors, n_clusters)) < n_clusters:
@@ -91,6 +93,8 @@ def cluster_vectors(
             f"n_clusters={n_clusters}, but the {len(vectors):,} nodes have only {distinct:,} "
             "distinct vectors; use fewer clusters"
         )
+    if n_clusters == 1:
+        return np.zeros(len(vectors), dtype=np.int64)
     z = vectors.astype(np.float64, copy=False)
     if method == "gaussian-mixture":
         # The floor under variances should mean the same for each column. A full covariance adapts
