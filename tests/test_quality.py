@@ -96,10 +96,17 @@ def test_runs_are_stored_once_and_shown(folder, tmp_path):
 
 
 @dataclass(frozen=True)
-class Sleeper(QualityRun):
+class Endless(QualityRun):
     def run(self) -> dict[str, float]:
-        time.sleep(60)
-        return {}
+        while True:
+            pass
+
+
+@dataclass(frozen=True)
+class Waiting(QualityRun):
+    def run(self) -> dict[str, float]:
+        time.sleep(2)
+        return {"nmi": 1.0}
 
 
 @dataclass(frozen=True)
@@ -110,10 +117,16 @@ class Failing(QualityRun):
 
 def test_a_run_that_takes_too_long_is_stopped(tmp_path):
     store = QualityStore(tmp_path)
-    runs = [Sleeper("gate", "towns", seed, Path("towns.npz")) for seed in range(2)]
+    runs = [Endless("gate", "towns", seed, Path("towns.npz")) for seed in range(2)]
     assert run_quality(store, runs, limit=0.1, progress=False) == 2
     assert store.runs("gate", "towns") == {0: {"stopped": 0.1}, 1: {"stopped": 0.1}}
     assert "> 0 min" in quality_markdown(store, ["gate"], ["towns"])
+
+
+def test_waiting_for_the_processor_does_not_count(tmp_path):
+    store = QualityStore(tmp_path)
+    run_quality(store, [Waiting("gate", "towns", 0, Path("towns.npz"))], limit=0.5, progress=False)
+    assert store.runs("gate", "towns") == {0: {"nmi": 1.0}}
 
 
 def test_a_run_that_fails_names_itself(tmp_path):
