@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import scipy.sparse as sp
 from machine import description, use_threads
-from sklearn.cluster import MiniBatchKMeans
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 from synthetic import block_graph
@@ -119,9 +119,10 @@ def embed(folder: Path, processes: int, options: list[str]) -> dict[str, Any]:
 def agreement(folder: Path) -> dict[str, Any]:
     """NMI of k-means with the blocks."""
     labels = pyarrow.parquet.read_table(folder / "labels.parquet").column("label").to_numpy()
-    vectors = read_embedding(folder / "out.parquet").vectors
+    vectors = normalize(read_embedding(folder / "out.parquet").vectors)
     k = len(np.unique(labels))
-    clusters = MiniBatchKMeans(k, n_init=3, batch_size=10_000, random_state=0).fit_predict(vectors)
+    rough = MiniBatchKMeans(k, n_init=3, batch_size=10_000, random_state=0).fit(vectors)
+    clusters = KMeans(k, init=rough.cluster_centers_, n_init=1, max_iter=20).fit_predict(vectors)
     return {
         "blocks": k,
         "columns": vectors.shape[1],

@@ -20,13 +20,15 @@ from graphgate.linear.linear_model import LinearModel, block_rows, n_block_colum
 from graphgate.linear.node_states import NodeStates, unit_rows
 
 
-def fit(graph: Graph, n_components: int = 5, *, structure: bool = True, dtype=torch.float64):
+def fit(
+    graph: Graph, n_components: int = 5, *, structure: bool = True, dtype=torch.float64, **plan
+):
     generator = torch.Generator().manual_seed(0)
     model, z = LinearModel.fit(
         graph,
         n_components,
         structure=structure,
-        workspace=workspace(graph.n_nodes),
+        workspace=workspace(graph.n_nodes, **plan),
         generator=generator,
         dtype=dtype,
     )
@@ -53,8 +55,13 @@ def dense_blocks(model: LinearModel, graph: Graph) -> np.ndarray:
         for at, node in enumerate(graph.ids.tolist()):
             if node in rows:
                 v[at] = model.structure.vectors[rows[node]]
-        parts.append(0.5 * unit(normalized(graph) @ v))
+        parts.append(unit(normalized(graph) @ v))
     return np.concatenate(parts, axis=1)
+
+
+def block_weights(graph: Graph, columns: int, structure_weight: float = 0.5) -> np.ndarray:
+    """What the blocks are multiplied by before they are projected."""
+    return np.where(np.arange(columns) < 4 * graph.n_features, 1.0, structure_weight)
 
 
 GRAPHS = {
@@ -64,6 +71,9 @@ GRAPHS = {
     "both": community_graph(1, directed=True, weighted=True),
     "words": word_graph(1),
 }
+
+
+LARGE = {"structure_weight": 0.7}  # as in the plan of large graphs
 
 
 @pytest.mark.parametrize("structure", [True, False])
@@ -80,18 +90,21 @@ def test_the_embedding_is_the_projection_of_the_blocks(kind, structure):
     assert blocks.shape[1] == n_block_columns(graph.n_features, rank) == len(model.projection)
 
 
-@pytest.mark.parametrize("kind", GRAPHS)
-def test_the_projection_keeps_the_leading_singular_vectors(kind):
+@pytest.mark.parametrize(("kind", "plan"), [*((kind, {}) for kind in GRAPHS), ("words", LARGE)])
+def test_the_projection_keeps_the_leading_singular_vectors(kind, plan):
     graph = GRAPHS[kind]
-    model, _, _ = fit(graph, 3)
+    model, _, _ = fit(graph, 3, **plan)
     blocks = dense_blocks(model, graph)
+    weights = block_weights(graph, blocks.shape[1], **plan)
     assert model.projection.shape == (blocks.shape[1], 3)
-    same_up_to_sign(model.projection.numpy(), np.linalg.svd(blocks).Vh[:3].T, atol=0.02)
+    expected = weights[:, None] * np.linalg.svd(blocks * weights).Vh[:3].T
+    same_up_to_sign(model.projection.numpy(), expected, atol=0.02)
 
 
 def test_all_components_keep_all_distances():
     model, _, z = fit(GRAPHS["undirected"], 500)
     blocks = dense_blocks(model, GRAPHS["undirected"])
+    blocks *= block_weights(GRAPHS["undirected"], blocks.shape[1])
     assert z.shape == (80, 80)
     np.testing.assert_allclose(z @ z.T, blocks @ blocks.T, atol=1e-9)
 

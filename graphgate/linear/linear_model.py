@@ -17,7 +17,8 @@ from graphgate.linear.structure import StructureFactors
 from graphgate.linear.workspace import Workspace
 
 # Weights of the blocks of the embedding, whose rows have length 1.
-OWN, RECONSTRUCTED, SHALLOW, DEEP, STRUCTURE = 0.5, 1.0, 1.0, 1.0, 0.5
+# That of structure factors is part of the plan, and then of the projection.
+OWN, RECONSTRUCTED, SHALLOW, DEEP = 0.5, 1.0, 1.0, 1.0
 _BLOCKS = {"own": OWN, "context": RECONSTRUCTED, "shallow": SHALLOW, "deep": DEEP}
 
 Rows = Callable[[slice], Tensor]
@@ -71,26 +72,31 @@ class LinearModel:
         workspace.release()
         blocks = block_rows(states, reconstruction)
         shape = (n, n_block_columns(len(coordinates.center), 0 if known is None else known.rank))
+        weights = torch.ones(shape[1], 1, dtype=dtype)
+        weights[4 * len(coordinates.center) :] = workspace.plan.structure_weight
 
         def squares(m: Tensor) -> Tensor:
             found = torch.zeros_like(m, dtype=torch.float64)
+            weighted = weights * m
             for chunk in workspace.chunks:
                 rows = blocks(chunk)
-                found += rows.T @ (rows @ m)
+                found += rows.T @ (rows @ weighted)
             workspace.advance()
-            return workspace.sum(found).to(m.dtype)
+            return weights * workspace.sum(found).to(m.dtype)
 
         def moments(m: Tensor) -> Tensor:
             found = torch.zeros(m.shape[1], m.shape[1], dtype=torch.float64)
+            weighted = weights * m
             for chunk in workspace.chunks:
-                some = (blocks(chunk) @ m).double()
+                some = (blocks(chunk) @ weighted).double()
                 found.addmm_(some.T, some)
             workspace.advance()
             return workspace.sum(found)
 
-        projection, _ = right_singular_vectors(
+        vectors, _ = right_singular_vectors(
             squares, shape, n_components, generator, dtype, moments=moments
         )
+        projection = weights * vectors
         model = cls(unit, coordinates, reconstruction, known, projection)
         return model, workspace.all_rows(_projected(workspace, blocks, projection))
 
@@ -157,7 +163,7 @@ def _weighted_blocks(
         rows = rows @ reconstruction.weights if name == "context" else rows
         yield slice(at * r, (at + 1) * r), weight * unit_rows(rows, shortest)
     if "factors" in states:
-        yield slice(4 * r, None), STRUCTURE * unit_rows(states["factors"], SHORTEST_FACTORS)
+        yield slice(4 * r, None), unit_rows(states["factors"], SHORTEST_FACTORS)
 
 
 def _projected(workspace: Workspace, blocks: Rows, projection: Tensor) -> Tensor:

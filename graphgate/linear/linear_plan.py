@@ -24,6 +24,9 @@ class LinearPlan:
     """How to solve, decided from the size of the graph and, where it is short, the memory.
 
     coordinates, factors : the largest number of coordinates and of structure factors.
+    structure_weight : weight of the structure factors of a node in its embedding. A large graph has more
+        communities than its features distinguish, and few of many equally strong factors; with the
+        weight that suits small graphs, the projection onto components would drop these.
     decoder_coordinates : how many coordinates the structure decoder compares.
     width : columns that are propagated together.
     spilled : whether the states of nodes are kept in a file.
@@ -32,6 +35,7 @@ class LinearPlan:
 
     coordinates: int = 512
     factors: int = 128
+    structure_weight: float = 0.5
     decoder_coordinates: int = 256
     width: int = 512
     spilled: bool = False
@@ -43,7 +47,9 @@ class LinearPlan:
 
         room : bytes that states and blocks of columns may take; None where there is enough.
         """
-        coordinates, factors, compared = (256, 64, 64) if n_nodes > LARGE else (512, 128, 256)
+        coordinates, factors, weight, compared = (
+            (256, 64, 0.7, 64) if n_nodes > LARGE else (512, 128, 0.5, 256)
+        )
         width = min(coordinates, _CACHE // n_nodes)
         width = _WIDTH if width < _NARROWEST else width
         column = n_nodes * itemsize
@@ -55,7 +61,7 @@ class LinearPlan:
             width = max(_NARROWEST, min(width, room // (_BUFFERS * column)))
         # Blocks of nearly equal width.
         width = -(-coordinates // -(-coordinates // width))
-        return cls(coordinates, factors, compared, width, spilled)
+        return cls(coordinates, factors, weight, compared, width, spilled)
 
     def sentence(self, processes: int = 1) -> str:
         """The plan in words."""
