@@ -43,8 +43,7 @@ def training_objective(
     if room is None and weight.device.type == "cpu":
         free = available_bytes()
         room = None if free is None else free // processes.local_size
-    if not plan.by_parts:  # one width for all processes, by the one that has least memory
-        room = processes.least(room)
+    room = processes.least(room)  # one width for all, by the process with least memory
     plan = fitting_plan(plan, room, processes.size)
     if limit is not None and (needed := training_bytes(plan)) > limit:
         raise MemoryLimitError(
