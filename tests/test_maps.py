@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from graphgate import Embedding, plot_embedding
 from graphgate.tasks.edge_attention import edge_attention
 from graphgate.visualization.maps import (
+    BETWEEN_CLASSES,
     COLORS,
     RAMP,
     UNLABELLED,
@@ -168,15 +169,15 @@ def test_edges_are_colored_by_shared_class_and_as_wide_as_their_attention():
         )
     }
     assert drawn[(0, 0), (1, 0)][0] == COLORS[0].lower()
-    assert drawn[(0, 0), (0, 1)][0] == drawn[(1, 0), (0, 1)][0] == "#000000"
+    assert drawn[(0, 0), (0, 1)][0] == drawn[(1, 0), (0, 1)][0] == BETWEEN_CLASSES.lower()
     widths = [drawn[key][1] for key in [((0, 0), (1, 0)), ((0, 0), (0, 1)), ((1, 0), (0, 1))]]
     assert widths == sorted(widths)
     assert widths[0] < widths[2]
     colors = [to_hex(color) for color in lines.get_colors()]  # in drawing order
-    assert colors == ["#000000", "#000000", COLORS[0].lower()]
+    assert colors == [BETWEEN_CLASSES.lower()] * 2 + [COLORS[0].lower()]
     order = [drawn[tuple(map(tuple, segment))][1] for segment in lines.get_segments()]
     assert order[0] < order[1]  # thin before thick
-    assert "#000000" not in COLORS  # black is for edges between classes
+    assert BETWEEN_CLASSES not in COLORS
 
 
 def test_a_graph_without_edges_or_labels_is_drawn():

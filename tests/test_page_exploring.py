@@ -98,7 +98,7 @@ def test_selecting_fits_the_neighborhood_and_fades_the_rest(seen):
     whole = seen.tab.evaluate("map.wholeView().zoom")
     seen.tab.evaluate("select(601)")  # its neighbors are in its own disk
     assert seen.tab.evaluate("map.view.zoom") > whole + 0.5
-    spots = seen.tab.evaluate("neighborhood(601).nearest.map((each) => map.toPixels(each.node))")
+    spots = seen.tab.evaluate("surroundings(601).map((each) => map.toPixels(each))")
     assert all(0 < x < wide and 0 < y < tall for x, y in spots)
     seen.tab.evaluate("select(-1)")
     assert seen.tab.evaluate(layers) == 1
@@ -269,7 +269,7 @@ def test_a_lasso_selects_describes_and_downloads_a_group(seen):
     assert seen.tab.inner_text("#group-title") == f"{N // 3} nodes"
     described = seen.tab.locator("#description li").all_inner_texts()
     assert described[0].split() == ["segment", "retired", "100%,", "elsewhere", "0%"]
-    assert any(line.startswith("revenue\nhigher: median 120") for line in described)
+    assert any(line.startswith("revenue higher: median 120") for line in described)
     assert not any(line.startswith("cluster") for line in described)
     faded = seen.tab.evaluate("[map.dots.colors[11], map.dots.colors[7]]")
     assert faded[0] > 200 > 60 > faded[1]
@@ -346,6 +346,14 @@ def test_a_link_restores_the_view(browser, page_file, seen):
     assert after[7] == pytest.approx(before[7], abs=2)
     assert again.errors == []
     again.context.close()
+
+
+def test_a_link_to_a_node_shows_its_neighborhood(browser, page_file):
+    made = Seen(browser, page_file, "#node=C600", viewport=LAPTOP)
+    made.until("map && map.frames > 0")
+    assert made.tab.inner_text("#selected-id") == "C600"
+    assert made.tab.evaluate("map.doublings()") > 0.5
+    made.context.close()
 
 
 @pytest.mark.parametrize(

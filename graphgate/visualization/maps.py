@@ -29,7 +29,7 @@ RAMP = (  # viridis without its ends, which vanish on dark and on light backgrou
     *("#3A548C", "#31668E", "#2A778E", "#24878E", "#1F978B", "#22A785", "#35B779", "#54C568"),
     "#7AD151",
 )
-BETWEEN_CLASSES = "#000000"
+BETWEEN_CLASSES = "#4A4F57"
 _THINNEST, _THICKEST = 0.15, 1.8
 
 
@@ -149,7 +149,7 @@ def draw_edges(
         list(points[found.edges[order]]),
         colors=[shades.get(code, UNLABELLED) for code in shared[order].tolist()],
         linewidths=_widths(raw)[order],
-        alpha=0.55,
+        alpha=float(np.clip(25 / np.sqrt(len(raw) + 1), 0.12, 0.55)),  # many hide nothing either
         capstyle="round",
         rasterized=True,
     )

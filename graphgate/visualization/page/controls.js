@@ -92,7 +92,10 @@ function startMap() {
       if (state.hovered >= 0) hover(-1);
       linkChanged();
     },
-    onFirst: () => sketch.remove(),
+    onFirst: () => {
+      sketch.remove();
+      if (!linkedView() && (state.selected >= 0 || state.group)) showLinked();
+    },
   });
   watchPointers($("map"));
   watchKeys($("map"));
@@ -105,6 +108,7 @@ function start() {
   $("layout").textContent = `Positions: ${about.layout}.` + (EDGE_NOTES[about.edgeTitle] ?? "");
   $("edge-filter").hidden = about.edgeTitle === null;
   $("threshold-label").textContent = `Minimum ${about.edgeTitle}`;
+  $("search").placeholder = "An id, a value, or neighbors > 9";
   sketch = new Sketch($("map"));
   fillColumns();
   watchControls();

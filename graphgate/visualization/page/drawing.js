@@ -30,6 +30,13 @@ function element(tag, text = "", className = "") {
   return made;
 }
 
+/** A name that may be broken after _ - / and . */
+function nameElement(text) {
+  const made = element("span", "", "name");
+  text.split(/(?<=[_\-/.])/).forEach((part, at) => made.append(...(at ? [element("wbr")] : []), part));
+  return made;
+}
+
 function colorOf(node) {
   const { column } = state;
   return column ? valueColor(column, column.values[node]) : PALETTE[0];
@@ -108,6 +115,13 @@ function importance(rank, many) {
   return about.edgeTitle === null ? 1 : 0.15 + 0.85 * (1 - rank / many) ** 2;
 }
 
+/** The nodes that are in view when a node is selected: its neighbors, or its nearest if it has few. */
+function surroundings(node) {
+  const { neighbors, nearest } = neighborhood(node);
+  const close = neighbors.length < 3 ? nearest : nearest.slice(0, 3);
+  return [node, ...[...neighbors, ...close].map((each) => each.node)];
+}
+
 /** The neighbors and nearest nodes of a node that are not hidden. */
 function neighborhood(node) {
   const shown = (each) => !isHidden(each.node);
@@ -132,7 +146,10 @@ function paintFocus() {
   const dot = (at, scale, color, ringWidth) => ({
     at: place(at), color: [...colorOf(at), 255], scale, ring: [...color, 255], ringWidth,
   });
-  const strong = neighbors.map((_, rank) => importance(rank, Math.max(many, 2)) ** 2);
+  // Few lines by their values; of many, which merge, the first stand out.
+  const ranked = Math.min(1, many / 40);
+  const strong = neighbors.map(({ value }, rank) =>
+    (1 - ranked) * (value / neighbors[0].value) + ranked * importance(rank, many) ** 2);
   const size = many > 60 ? 0.9 : 1.1;
   map.setFocus({
     // The strongest last, so that they are on top.

@@ -58,7 +58,7 @@ function fillCategories(column) {
     box.addEventListener("change", () => setShown([code], box.checked));
     const swatch = element("span", "", "swatch");
     swatch.style.backgroundColor = css(valueColor(column, code));
-    const name = element("span", categoryName(column, code), "name");
+    const name = nameElement(categoryName(column, code));
     label.append(box, swatch, name, element("span", many.toLocaleString("en"), "count"));
     const item = element("li");
     item.append(label);

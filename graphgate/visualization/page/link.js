@@ -21,7 +21,7 @@ function linkText() {
   if (group?.query) said.set("group", group.query);
   else if (group) said.set("outline", group.outline.map(Math.round).join("."));
   if (selected >= 0) said.set("node", idOf(selected));
-  if (map && !map.view.whole) {
+  if (map && (!map.view.whole || selected >= 0 || group)) {
     const [x, y] = map.view.target;
     said.set("view", [x.toFixed(1), y.toFixed(1), map.doublings().toFixed(2)].join("_"));
   }
@@ -81,9 +81,16 @@ async function copyLink() {
   }
 }
 
+/** Moves the map to what the address names: a view, else a node, else a group. */
+function showLinked() {
+  const view = linkedView();
+  if (view || (state.selected < 0 && !state.group)) return map.goTo(view);
+  map.showNodes(state.selected >= 0 ? surroundings(state.selected) : state.group.nodes);
+}
+
 function watchLink() {
   addEventListener("hashchange", () => {
     readLink();
-    map?.goTo(linkedView());
+    if (map) showLinked();
   });
 }

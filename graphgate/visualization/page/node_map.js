@@ -3,7 +3,7 @@
 
 const REST_FRAMES = 8; // frames at rest before a slow map is redrawn
 const SLOW_FRAMES_MS = 50; // a map with longer frames is slow
-const CLOSEST = 4.5; // doublings at which a neighborhood is shown at most
+const CLOSEST = 4; // doublings at which a neighborhood is shown at most
 const FAR = 0.25; // a slow map is redrawn once it has moved by this fraction of its side
 
 // luma.gl expects one field per line.
@@ -126,6 +126,7 @@ class NodeMap {
   constructor(parent, renderer, linked, { onMove, onFirst }) {
     this.parent = parent;
     Object.assign(this, { onMove, onFirst });
+    this.measure();
     this.dots = { positions: points, colors: new Uint8Array(4 * N) };
     this.lines = { positions: new Float32Array(4), colors: new Uint8Array(8), count: 0 };
     this.focus = { lines: [], dots: [], on: false };
@@ -151,9 +152,15 @@ class NodeMap {
     });
   }
 
+  /** Remembers the size, which browsers would otherwise compute again for every move. */
+  measure() {
+    const { clientWidth, clientHeight } = this.parent;
+    this.size = { clientWidth, clientHeight };
+  }
+
   /** The view that shows every node. */
   wholeView() {
-    const zoom = Math.log2(firstScale(this.parent));
+    const zoom = Math.log2(firstScale(this.size));
     return { target: [SIDE / 2, SIDE / 2, 0], zoom, whole: true };
   }
 
@@ -168,6 +175,7 @@ class NodeMap {
   }
 
   resized() {
+    this.measure();
     this.view = this.view.whole ? this.wholeView() : this.view;
     this.draw();
     this.placeNames();
@@ -186,7 +194,7 @@ class NodeMap {
   }
 
   isFar() {
-    const { clientWidth, clientHeight } = this.parent;
+    const { clientWidth, clientHeight } = this.size;
     const gone = this.view.target.map((at, i) => Math.abs(at - this.asked.target[i]));
     const far = Math.max(gone[0] / clientWidth, gone[1] / clientHeight) * 2 ** this.view.zoom;
     return far > FAR || Math.abs(this.view.zoom - this.asked.zoom) > 1;
@@ -243,7 +251,7 @@ class NodeMap {
   draw() {
     const { dots, lines, focus } = this;
     const size = this.dotSize();
-    const strong = Math.max(0.5, Math.min(8, 2 ** this.doublings())); // fewer edges are in view
+    const strong = Math.max(0.5, Math.min(3, 2 ** (0.5 * this.doublings()))); // fewer edges are in view
     this.asked = this.view;
     this.deck.setProps({
       viewState: this.view,
@@ -298,7 +306,7 @@ class NodeMap {
   /** Pixels -> map units, and back. */
   toMap(x, y) {
     const scale = 2 ** this.view.zoom;
-    const { clientWidth, clientHeight } = this.parent;
+    const { clientWidth, clientHeight } = this.size;
     const [left, low] = this.view.target;
     return [left + (x - clientWidth / 2) / scale, low - (y - clientHeight / 2) / scale];
   }
@@ -309,7 +317,7 @@ class NodeMap {
 
   spotOf(x, y) {
     const scale = 2 ** this.view.zoom;
-    const { clientWidth, clientHeight } = this.parent;
+    const { clientWidth, clientHeight } = this.size;
     const [left, low] = this.view.target;
     return [clientWidth / 2 + (x - left) * scale, clientHeight / 2 - (y - low) * scale];
   }
@@ -321,7 +329,7 @@ class NodeMap {
   }
 
   /** Zooms about a pixel of the map, or about its center. */
-  zoomBy(steps, x = this.parent.clientWidth / 2, y = this.parent.clientHeight / 2) {
+  zoomBy(steps, x = this.size.clientWidth / 2, y = this.size.clientHeight / 2) {
     const before = this.toMap(x, y);
     this.setView({ target: this.view.target, zoom: this.view.zoom + steps });
     const after = this.toMap(x, y);
@@ -342,7 +350,7 @@ class NodeMap {
         high[i] = Math.max(high[i], points[2 * node + i]);
       }
     }
-    const { clientWidth, clientHeight } = this.parent;
+    const { clientWidth, clientHeight } = this.size;
     const sides = [clientWidth, clientHeight];
     const filled = (zoom) => [0, 1].map((i) => ((high[i] - low[i]) * 2 ** zoom) / sides[i]);
     const corners = [this.spotOf(...low), this.spotOf(...high)];

@@ -29,7 +29,7 @@ function nodeRow({ node, value }, fraction = null) {
   button.type = "button";
   const swatch = element("span", "", "swatch");
   swatch.style.backgroundColor = css(colorOf(node));
-  const name = element("span", nameOf(node), "name");
+  const name = nameElement(nameOf(node));
   name.title = nameOf(node);
   const kind = state.column?.kind === "category" ? textOf(state.column, node) : "";
   button.append(swatch, name, element("span", kind, "kind"));
@@ -95,11 +95,10 @@ function select(node, { move = true } = {}) {
   paintFocus();
   linkChanged();
   if (node < 0) return announce("");
-  const { neighbors, nearest } = neighborhood(node);
-  if (move) map?.showNodes([node, ...nearest.map((each) => each.node), ...neighbors.map((each) => each.node)]);
+  if (move) map?.showNodes(surroundings(node));
   $("panel").scrollTop = 0;
   if (isHidden(node)) announce("This node is hidden in the legend.", true);
-  else announce(`Selected ${nameOf(node)}, ${count(neighbors.length, "neighbor")}.`);
+  else announce(`Selected ${nameOf(node)}, ${count(neighborsOf(node).length, "neighbor")}.`);
 }
 
 // --- a group ---
@@ -162,8 +161,9 @@ function describedRow(found) {
   bar.append(filled, mark);
   const against = category ? `${percent(found.fraction)}, elsewhere ${percent(found.elsewhere)}`
     : `elsewhere ${numberText(found.column, found.there)}`;
-  item.append(element("span", found.column.name, "kind"), element("span", name, "name"),
-    element("span", against, "value"));
+  const title = element("span", "", "name");
+  title.append(element("span", `${found.column.name} `, "kind"), name);
+  item.append(title, element("span", against, "value"));
   if (category) item.append(bar);
   return item;
 }
