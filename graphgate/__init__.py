@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         InputWarning,
         MemoryLimitError,
         TrainingWarning,
+        UnknownNodesError,
         UnknownNodesWarning,
     )
     from graphgate.estimators.embedded_graph import Attention
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.annotate import embed_anndata, transform_anndata
     from graphgate.scverse.conversion import from_anndata, to_anndata
+    from graphgate.store.batch import extend_graph
     from graphgate.store.neighbors import similar
     from graphgate.store.store import Store
     from graphgate.tasks.classification import classify
@@ -89,6 +91,7 @@ _HOMES = {
     "ReadingOptions": "io.reading_options",
     "Store": "store.store",
     "TrainingWarning": "errors",
+    "UnknownNodesError": "errors",
     "UnknownNodesWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
@@ -98,6 +101,7 @@ _HOMES = {
     "estimate": "estimators.estimate",
     "evaluate": "experiments.evaluation",
     "evaluate_links": "tasks.links",
+    "extend_graph": "store.batch",
     "fetch_dataset": "datasets.citation",
     "from_anndata": "scverse.conversion",
     "from_networkx": "io.networkx",
@@ -145,6 +149,7 @@ __all__ = [
     "ReadingOptions",
     "Store",
     "TrainingWarning",
+    "UnknownNodesError",
     "UnknownNodesWarning",
     "classify",
     "cluster",
@@ -154,6 +159,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "evaluate_links",
+    "extend_graph",
     "fetch_dataset",
     "from_anndata",
     "from_networkx",

@@ -57,6 +57,10 @@ class MemoryLimitError(InputError):
         self.needed, self.available, self.fitting_dims = needed, available, fitting_dims
 
 
+class UnknownNodesError(InputError):
+    """Edges refer to nodes that are in no table."""
+
+
 class DivergenceError(InputError):
     """Training diverged; there is no usable result."""
 

@@ -772,6 +772,9 @@ COMMANDS = [
     [],
     ["embed"],
     ["transform"],
+    ["store"],
+    *(["store", name] for name in ("create", "add", "remove", "info", "history", "rollback")),
+    *(["store", name] for name in ("export", "refresh", "refit", "drift", "similar")),
     ["estimate"],
     ["similar"],
     ["cluster"],
@@ -800,9 +803,10 @@ def test_every_command_has_an_example(command):
 
 def test_the_list_of_commands_is_complete():
     names = {c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands}
-    names |= {c.name or c.callback.__name__ for c in cli.datasets.data.registered_commands}
+    for group in (cli.datasets.data, cli.store.store):
+        names |= {c.name or c.callback.__name__ for c in group.registered_commands}
     listed = {command[-1] for command in COMMANDS if command}
-    assert names == {name.removesuffix("_data") for name in listed} - {"data"}
+    assert names == {name.removesuffix("_data") for name in listed} - {"data", "store"}
 
 
 # --- as a program --------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_a_saved_model_is_bit_identical_whatever_the_order_of_columns(run):
     for nodes in ("people.csv", "turned.csv", "people.parquet"):
         code, _, err = run(
             *("transform", "m.safetensors", "ties.csv.gz", "--nodes", nodes),
-            *("--out", "again.npy"),
+            *("--out", "again.npy", "--unknown-nodes", "drop"),
         )
         assert code == 0, err
         assert "passport" not in err  # dropped, as in training
@@ -111,7 +111,7 @@ def test_a_saved_model_is_bit_identical_whatever_the_order_of_columns(run):
     PEOPLE.drop(columns="age").to_csv("less.csv", index=False)
     code, _, err = run(
         *("transform", "m.safetensors", "ties.csv.gz", "--nodes", "less.csv", *COLUMNS),
-        *("--out", "less.npy"),
+        *("--out", "less.npy", "--unknown-nodes", "drop"),
     )
     assert code == 2
     assert "'age'" in err.splitlines()[-1]
@@ -211,7 +211,16 @@ def test_a_reconstruction_of_other_nodes_is_named_by_the_features_of_the_model(r
     MORE.to_parquet("more.parquet")
     code, _, err = run(
         *("transform", "m.safetensors", "ties.parquet", "--nodes", "more.parquet", *common),
-        *("--out", "more.npy", "--attention", "a.csv", "--reconstruction", "r.csv"),
+        *(
+            "--unknown-nodes",
+            "drop",
+            "--out",
+            "more.npy",
+            "--attention",
+            "a.csv",
+            "--reconstruction",
+            "r.csv",
+        ),
     )
     assert code == 0, err
     gate = GATE.load("m.safetensors")

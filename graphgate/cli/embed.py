@@ -9,7 +9,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files, check_memory, naming_files
+from graphgate.cli.inputs import check_files, check_memory, naming_files, read_extended
 from graphgate.cli.methods import chosen_method, make_estimator
 from graphgate.cli.options import (
     EDGES,
@@ -73,6 +73,10 @@ def embed(
     model: Annotated[
         Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
     ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Create a store with graph, model and vectors in this new folder."),
+    ] = None,
     reconstruction: ReconstructionOut = None,
     page: Annotated[
         Path | None, typer.Option(help="Write an interactive HTML page of the graph.")
@@ -113,8 +117,8 @@ def embed(
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
-    if repeat is None and out is None and run is None:
-        raise typer.BadParameter("give an output: --out FILE or --run FOLDER")
+    if repeat is None and out is None and run is None and store is None:
+        raise typer.BadParameter("give an output: --out FILE, --run FOLDER or --store FOLDER")
     params: dict[str, dict[str, Any]] = {
         "gate": {
             "dims": dims,
@@ -137,10 +141,11 @@ def embed(
     }
     outputs = Outputs(out, model, attention, scores, reconstruction, page)
     check_files(edges, nodes, run, checkpoint=checkpoint, **vars(outputs))
-    if run is not None:
-        from graphgate.io.files import check_new_folder
+    for folder in (run, store):
+        if folder is not None:
+            from graphgate.io.files import check_new_folder
 
-        check_new_folder(run)
+            check_new_folder(folder)
     from graphgate.experiments.measure import measured
 
     again = None
@@ -185,6 +190,9 @@ def embed(
             say(sentence)
     gate.notes_["reading"] = reading
     outputs.write(graph, gate, gate.embedding_, lambda: gate.encode(graph))
+    if store is not None:
+        graphgate.Store.create(store, graph, gate)
+        say(f"created the store {store}")
     if run is not None:
         graphgate.write_run(
             run,
@@ -211,7 +219,7 @@ def embed(
 def _refuse_parameters(context: typer.Context) -> None:
     """A repeated run takes its parameters from its folder."""
     allowed = {"edges", "nodes", "out", "run", "repeat", "model", "reconstruction", "page"}
-    for name in context.params.keys() - allowed - {"attention", "scores", "force"}:
+    for name in context.params.keys() - allowed - {"attention", "scores", "store", "force"}:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
@@ -246,6 +254,16 @@ def transform(
     out: Annotated[Path, EMBEDDING_OUT],
     options: GraphOptions,
     nodes: Nodes = None,
+    with_edges: Annotated[
+        Path | None,
+        typer.Option("--with", metavar="OLD_EDGES", help="Edges of the old graph."),
+    ] = None,
+    with_nodes: Annotated[
+        Path | None, typer.Option(metavar="OLD_NODES", help="Nodes of the graph in --with.")
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="Which vectors to write: all, or new for those not in --with.")
+    ] = "all",
     reconstruction: ReconstructionOut = None,
     scores: ScoresOut = None,
     attention: AttentionOut = None,
@@ -253,17 +271,40 @@ def transform(
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
 
-    The model does not store a graph: pass the nodes to embed together with their neighborhood. For
-    GATE that is everything within as many hops as the model has layers. Tables are read as in
-    training unless options say otherwise.
+    The model does not store a graph: pass the nodes to embed together with their neighborhood, or
+    pass the old graph with --with and --with-nodes. For GATE the neighborhood is everything within
+    as many hops as the model has layers. An edge to a node that is in no table is an error. Tables
+    are read as in training unless options say otherwise. `graphgate store` keeps the graph for you.
     """
     outputs = Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
-    check_files(model, edges, nodes, **vars(outputs))
+    _check_only(only, with_edges, with_nodes, outputs)
+    check_files(model, edges, nodes, with_edges, with_nodes, **vars(outputs))
     gate = graphgate.load_model(model, device=device)
     outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
-    graph = options.read(edges, nodes, gate)
+    try:
+        graph, new = read_extended(options, edges, nodes, gate, with_edges, with_nodes)
+    except graphgate.UnknownNodesError as error:
+        hint = "" if with_edges else "; or pass the graph they are in with --with and --with-nodes"
+        raise InputError(f"{error}{hint}") from None
     print_graph(graph)
     outputs.check_names(graph, gate)
     with naming_files(edges, nodes):
         encoded = gate.encode(graph)
-    outputs.write(graph, gate, encoded.embedding, lambda: encoded)
+    if only == "all":
+        outputs.write(graph, gate, encoded.embedding, lambda: encoded)
+    else:
+        found = graphgate.Embedding(graph.ids[new], encoded.embedding[new])
+        found.save(out)
+        say(f"wrote {len(found.ids):,} vectors of size {found.vectors.shape[1]} to {out}")
+
+
+def _check_only(
+    only: str, with_edges: Path | None, with_nodes: Path | None, outputs: Outputs
+) -> None:
+    if only not in ("all", "new"):
+        raise InputError(f"--only takes all or new, got {only!r}")
+    if with_edges is None and (with_nodes is not None or only == "new"):
+        option = "--only new" if with_nodes is None else "--with-nodes"
+        raise InputError(f"{option} needs the edges of the old graph: --with OLD_EDGES")
+    if only == "new" and any((outputs.attention, outputs.scores, outputs.reconstruction)):
+        raise InputError("--only new writes vectors only; omit the other outputs")

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from graphgate.cli.program import print_graph
 from graphgate.errors import InputError, MemoryLimitError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
 
@@ -103,6 +106,32 @@ def read_named_graph(
     if nodes is not None or dataset is None:
         raise InputError("no edges are given; add EDGES, or name a citation graph with --dataset")
     return dataset, graphgate.load_dataset(dataset).graph
+
+
+def read_extended(
+    options: GraphOptions,
+    edges: Path,
+    nodes: Path | None,
+    gate: Estimator,
+    with_edges: Path | None,
+    with_nodes: Path | None,
+) -> tuple[Graph, np.ndarray]:
+    """The graph of a command with a saved model, and the rows that are not in the old graph.
+
+    An edge to a node that is in no table is refused, unless options say otherwise.
+    """
+    import numpy as np
+
+    reading = options.reading(gate)
+    if options.unknown_nodes is None and reading.unknown_nodes == "drop":
+        options = replace(options, unknown_nodes="refuse")
+    if with_edges is None:
+        graph = options.read(edges, nodes, gate)
+        return graph, np.arange(graph.n_nodes)
+    old = options.read(with_edges, with_nodes, gate)
+    with naming_files(edges, nodes):
+        graph = graphgate.extend_graph(old, edges, nodes, options.reading(gate))
+    return graph, np.arange(old.n_nodes, graph.n_nodes)
 
 
 @contextmanager

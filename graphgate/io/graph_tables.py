@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphgate.errors import InputError, InputWarning, listing
+from graphgate.errors import InputError, InputWarning, UnknownNodesError, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.graph import Graph
@@ -269,7 +269,15 @@ def _without_unknown(
     at = int(np.argmax(missing[first]))
     end, ids = list(cells.items())[at]
     if unknown == "refuse":
-        table.refuse_cell(first, end, f"is not the id of a node; add it to {what}")
+        unseen = [column.filter(pa.array(missing[:, k])) for k, column in enumerate(cells.values())]
+        absent = {repr(one) for some in unseen for one in pc.unique(some).to_pylist()}
+        others = sorted(absent - {repr(ids[first].as_py())})
+        more = f", nor {'is' if len(others) == 1 else 'are'} {listing(others)}" if others else ""
+        raise UnknownNodesError(
+            f"{table.what}, {table.place(first)}, column {end!r}: {table.cell(first, end)} is not "
+            f"the id of a node{more}; add {'them' if others else 'it'} to {what}",
+            about="edges",
+        )
     named = (
         f"{table.what}: {len(rows):,} of {len(missing):,} edges "
         f"{'refers' if len(rows) == 1 else 'refer'} to a node that is not in {what}, "

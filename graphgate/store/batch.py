@@ -6,16 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, UnknownNodesError, listing
 from graphgate.estimators.base import GraphKind
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.io.columns import is_text, one_piece
 from graphgate.io.graph_tables import read_edges, read_nodes
-from graphgate.io.id_columns import as_integers
+from graphgate.io.id_columns import as_integers, id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.table_files import open_table
 from graphgate.io.tables import Table, id_array
@@ -89,6 +90,81 @@ def read_batch(edges: Any, nodes: Any, expected: Expected) -> Batch:
     )
     ends = _typed_ids(found.ids, expected.id_type, table.what)
     return Batch(ids, content, labels, ends, *edge_list(graph))
+
+
+def extend_graph(
+    graph: Graph, edges: Any = None, nodes: Any = None, reading: ReadingOptions | None = None
+) -> Graph:
+    """A graph with further nodes and edges, between them and to the nodes that it has.
+
+    What is given replaces what the graph has: the attributes of nodes with the same id, and the
+    weights of edges. An edge to a node that is neither in the graph nor given is refused.
+
+    Parameters
+    ----------
+    edges, nodes : files, data frames or Arrow tables.
+    reading : how they are read.
+
+    >>> import pyarrow as pa
+    >>> graph = Graph.from_edges(None, [("a", "b")], ids=["a", "b"], attributes={"age": [1, 2]})
+    >>> extend_graph(
+    ...     graph,
+    ...     pa.table({"source": ["c"], "target": ["a"]}),
+    ...     pa.table({"id": ["c"], "age": [3]}),
+    ... )
+    Graph(3 nodes, 2 undirected edges, 1 attribute)
+    """
+    table, known = graph.attributes, pa.chunked_array([id_array(graph.ids)])
+    kinds = None if table is None else table.kinds
+    expected = Expected(GraphKind.of(graph), kinds, known.type, reading or ReadingOptions())
+    batch = read_batch(edges, nodes, expected)
+    places = positions(batch.ids, known)
+    new, n = places < 0, graph.n_nodes
+    places[new] = n + np.arange(int(new.sum()))
+    ids = pa.chunked_array([*known.chunks, batch.ids.filter(pa.array(new))])
+    ends = positions(batch.ends, ids)
+    refuse_unknown(batch.ends.filter(pa.array(ends < 0)), "in either graph")
+    pairs, weights = edge_list(graph)
+    pairs = np.concatenate([pairs, ends[batch.pairs]])
+    weights = np.concatenate([weights, batch.weights])
+    ordered = pairs if graph.directed else np.sort(pairs, axis=1)
+    # Of equal pairs, the last one counts.
+    _, last = np.unique(ordered[::-1], axis=0, return_index=True)
+    last = len(pairs) - 1 - last
+    rows = np.arange(len(ids))
+    rows[places] = n + np.arange(len(places))
+    labels = [*(graph.label_values() or [None] * n), *(batch.labels or [None] * len(places))]
+    if table is not None and isinstance(batch.content, Attributes):
+        if missing := [name for name in table if name not in batch.content]:
+            raise InputError(f"the nodes lack the attribute {missing[0]!r}", about="nodes")
+        table = Attributes.joined([table, batch.content]).take(rows)
+    found = Graph.from_edge_index(
+        None,
+        pairs[last].T,
+        weights[last] if graph.weighted else None,
+        ids=id_values(ids),
+        attributes=table,
+        directed=graph.directed,
+    )
+    return found.with_labels([labels[row] for row in rows]) if any(labels) else found
+
+
+def positions(wanted: pa.Array, ids: pa.ChunkedArray) -> np.ndarray:
+    """The row of each wanted id, -1 where there is none."""
+    found = pc.index_in(wanted, value_set=one_piece(ids))
+    return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def refuse_unknown(missing: pa.Array, where: str) -> None:
+    """Refuse edges to nodes with these ids, if there are any."""
+    if len(missing):
+        nodes = "a node that is" if len(missing) == 1 else f"{len(missing):,} nodes that are"
+        raise UnknownNodesError(
+            f"the edges refer to {nodes} not {where}: "
+            f"{listing([repr(one) for one in missing.to_pylist()])}; "
+            "add rows for them to the nodes, or remove these edges",
+            about="edges",
+        )
 
 
 def _of_graph(graph: Graph, expected: Expected) -> Batch:

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.validation import Features
 from graphgate.io.columns import one_piece
-from graphgate.store.batch import Batch
+from graphgate.store.batch import Batch, positions, refuse_unknown
 from graphgate.store.database import ID, NUMBER, Snapshot
 from graphgate.store.records import (
     COLUMN_SUM,
@@ -176,12 +176,6 @@ def _states(snapshot: Snapshot, numbers: np.ndarray, new: np.ndarray) -> dict[st
     return found
 
 
-def positions(wanted: pa.Array, ids: pa.ChunkedArray) -> np.ndarray:
-    """The row of each wanted id, -1 where there is none."""
-    found = pc.index_in(wanted, value_set=one_piece(ids))
-    return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-
-
 def _compared(
     batch: Batch, stored: pa.Table, places: np.ndarray, numbers: np.ndarray, snapshot: Snapshot
 ) -> tuple[pa.Table, np.ndarray, np.ndarray]:
@@ -224,15 +218,7 @@ def _edge_changes(
     outside = batch.ends.filter(pa.array(ends < 0))
     stored = snapshot.find("nodes", ID, outside, [NUMBER, ID])
     places = positions(outside, stored.column(ID))
-    if (places < 0).any():
-        missing = outside.filter(pa.array(places < 0)).to_pylist()
-        named = listing([repr(one) for one in missing])
-        nodes = "a node that is" if len(missing) == 1 else f"{len(missing):,} nodes that are"
-        raise InputError(
-            f"the edges refer to {nodes} neither stored nor in the batch: {named}; "
-            "add rows for them to the nodes, or remove these edges",
-            about="edges",
-        )
+    refuse_unknown(outside.filter(pa.array(places < 0)), "stored and not in the batch")
     ends[ends < 0] = stored.column(NUMBER).to_numpy()[places]
     pairs = ordered(ends[batch.pairs], directed=directed)
     before = _stored_weights(snapshot, pairs)

@@ -17,6 +17,10 @@ MANY_CHANGED = 3.0  # of the ten nearest nodes
 MANY_UNKNOWN = 0.05  # fraction of the values of a column
 FAR_SHIFTED = 0.5  # standard deviations
 _SAMPLE, _NEAREST, _MOST = 1000, 10, 10
+_PLAIN = (
+    *("before", "after", "refitted", "n_shared", "n_added", "n_removed"),
+    "neighbors_changed",
+)
 
 
 class AttributeShift(NamedTuple):
@@ -98,6 +102,18 @@ class Drift:
             ),
             verdict,
         ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON."""
+        quantiles = np.quantile(self.moved, [0.5, 0.95, 1.0]).tolist() if len(self.moved) else []
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "moved": dict(zip(("median", "95 %", "largest"), quantiles, strict=False)),
+            "most_moved": [[str(node), distance] for node, distance in self.most_moved],
+            "attributes": [shift._asdict() for shift in self.attributes],
+            "needed": self.needed,
+            "sentences": self.sentences(),
+        }
 
 
 class Side(NamedTuple):

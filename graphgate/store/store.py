@@ -20,6 +20,7 @@ from graphgate.store.changes import Change, ordered, removal, resolved
 from graphgate.store.database import ID, NUMBER, Database, Version, Writer, find_version
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.growth import VECTOR, growth_of, trimmed
+from graphgate.store.neighbors import unit_vectors
 from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
 from graphgate.store.updates import exact_details, next_details, update_of, write_change
 from graphgate.store.view import StoreView
@@ -39,6 +40,15 @@ class StoreChange(NamedTuple):
     changed: Embedding
     removed: int
     n_edges: int
+
+    def vectors(self) -> Embedding:
+        """All that is new or has changed, new nodes first."""
+        ids = np.concatenate([self.added.ids, self.changed.ids])
+        vectors = np.concatenate([self.added.vectors, self.changed.vectors])
+        labels = None
+        if self.added.labels is not None and self.changed.labels is not None:
+            labels = [*self.added.labels, *self.changed.labels]
+        return Embedding(ids, vectors, labels)
 
 
 class Store(StoreView):
@@ -167,6 +177,15 @@ class Store(StoreView):
             self._follow(writer)
             graph = self.graph()
             return self._replaced("refresh", writer, growth_of(self.model()).columns(graph), graph)
+
+    def cosines_to_exact(self) -> np.ndarray:
+        """(N,) cosine between the stored vector of each node and the exact one.
+
+        This takes as long as `refresh`, but changes nothing.
+        """
+        exact = growth_of(self.model()).columns(self.graph())[VECTOR]
+        stored = unit_vectors(self.vectors().vectors)
+        return np.clip(np.einsum("nd,nd->n", stored, unit_vectors(exact)), -1.0, 1.0)
 
     def refit(self, estimator: Estimator | None = None) -> Drift:
         """Fit the model again, on all that is stored, and report what has changed.

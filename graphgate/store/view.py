@@ -15,8 +15,7 @@ from graphgate.io.embeddings import Embedding
 from graphgate.io.files import first_line
 from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.store.batch import Expected, typed_ids
-from graphgate.store.changes import positions
+from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version
 from graphgate.store.drift import Side
 from graphgate.store.growth import PLACE, VECTOR, completed

@@ -1,0 +1,306 @@
+"""`graphgate store`: a graph that grows, with its vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import graphgate
+from graphgate.cli.console import print_table, say
+from graphgate.cli.inputs import check_files, check_memory, naming_files
+from graphgate.cli.methods import chosen_method, make_estimator
+from graphgate.cli.options import (
+    EDGES,
+    Components,
+    Dims,
+    Epochs,
+    GraphOptions,
+    Json,
+    Method,
+    Nodes,
+    NoStructure,
+    Seed,
+    reads_graph,
+)
+from graphgate.cli.program import EMBEDDINGS, app, print_graph, write_result
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    from graphgate.store.drift import Drift
+    from graphgate.store.neighbors import SimilarNodes
+    from graphgate.store.store import StoreChange
+
+store = typer.Typer(
+    help="Keep a graph that grows, with its model and vectors, in a folder.",
+    no_args_is_help=True,
+    epilog="Example: graphgate store create people edges.csv --nodes nodes.csv",
+)
+app.add_typer(store, name="store", rich_help_panel=EMBEDDINGS)
+
+Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the store.")]
+NewEdges = Annotated[
+    Path | None, typer.Option(help="Edge table (.csv, .tsv, .parquet), read as the first one.")
+]
+NewNodes = Annotated[
+    Path | None, typer.Option(help="Node table with all attributes, read as the first one.")
+]
+VectorsOut = Annotated[
+    Path | None, typer.Option(help="Write the vectors that are new or have changed to this file.")
+]
+Ids = Annotated[list[str] | None, typer.Option(help="Node id; repeatable.")]
+
+
+@store.command(epilog="Example: graphgate store create people edges.csv --nodes nodes.csv")
+@reads_graph
+def create(
+    folder: Folder,
+    edges: Annotated[Path, EDGES],
+    options: GraphOptions,
+    nodes: Nodes = None,
+    method: Method = None,
+    seed: Seed = 0,
+    components: Components = None,
+    no_structure: NoStructure = None,
+    dims: Dims = None,
+    epochs: Epochs = None,
+) -> None:
+    """Create a store from a graph: learn a model and embed every node.
+
+    `graphgate embed … --store STORE` does the same with all options of a method.
+    """
+    from graphgate.io.files import check_new_folder
+
+    check_new_folder(folder)
+    check_files(edges, nodes)
+    chosen = chosen_method(
+        method,
+        {"dims": dims, "epochs": epochs},
+        {"components": components, "no_structure": no_structure},
+    )
+    linear = {"n_components": components, "structure": None if no_structure is None else False}
+    params: dict[str, Any] = linear if chosen == "linear" else {"dims": dims, "epochs": epochs}
+    reading = options.reading().to_dict()
+    graph = graphgate.read_graph(edges, nodes, **reading)
+    print_graph(graph)
+    gate = make_estimator(chosen, params, options, seed)
+    with naming_files(edges, nodes):
+        prepared = gate.prepare(graph)
+        check_memory(gate, prepared)
+        gate.fit(prepared)
+        gate.notes_["reading"] = reading
+        made = graphgate.Store.create(folder, graph, gate)
+    say(f"created {folder} with {len(made):,} vectors of size {made.info().n_components}")
+
+
+@store.command(
+    epilog="Example: graphgate store add people --edges new_edges.csv --nodes new_nodes.csv "
+    "--out new.parquet"
+)
+def add(
+    folder: Folder,
+    edges: NewEdges = None,
+    nodes: NewNodes = None,
+    out: VectorsOut = None,
+    only: Annotated[
+        str, typer.Option(help="Which vectors to write: new, or all that have changed.")
+    ] = "all",
+) -> None:
+    """Add nodes and edges, or change attributes, and update the vectors around them.
+
+    The batch goes in as a whole or not at all; what is stored already changes nothing. An edge to
+    a node that is neither stored nor in the batch is an error.
+    """
+    if only not in ("all", "new"):
+        raise InputError(f"--only takes all or new, got {only!r}")
+    check_files(edges, nodes, embedding=out)
+    opened = graphgate.Store.open(folder)
+    with naming_files(edges, nodes):
+        change = opened.add(edges, nodes)
+    _report(change, out, with_changed=only == "all")
+
+
+@store.command(epilog="Example: graphgate store remove people --node ada --node bob")
+def remove(
+    folder: Folder, node: Ids = None, edges: NewEdges = None, out: VectorsOut = None
+) -> None:
+    """Remove nodes with their edges, or edges, and update the vectors around them."""
+    if not node and edges is None:
+        raise InputError("nothing to remove is given; use --node ID or --edges FILE")
+    check_files(edges, embedding=out)
+    _report(graphgate.Store.open(folder).remove(node or None, edges), out, with_changed=True)
+
+
+@store.command(epilog="Example: graphgate store info people")
+def info(
+    folder: Folder,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Compare all vectors with exact ones; takes longer.")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Show what a store holds, and how far its vectors may be off."""
+    check_files(json=json)
+    opened = graphgate.Store.open(folder)
+    found = opened.info()
+    kind = f"{'weighted ' * found.weighted}{'directed' if found.directed else 'undirected'}"
+    say(
+        f"version {found.version}: {found.n_nodes:,} nodes, {found.n_edges:,} {kind} edges, "
+        f"vectors of size {found.n_components} by {found.method}"
+    )
+    say(found.accuracy())
+    content = found._asdict()
+    if measure:
+        cosines = opened.cosines_to_exact()
+        content["cosines"] = {"mean": float(cosines.mean()), "smallest": float(cosines.min())}
+        say(
+            f"measured: cosine to the exact vector {cosines.mean():.6f} on average, "
+            f"{cosines.min():.6f} at least"
+        )
+    write_result(json, content)
+
+
+@store.command(epilog="Example: graphgate store history people")
+def history(folder: Folder) -> None:
+    """List the versions of a store."""
+    rows = [
+        [
+            str(each.version),
+            f"{each.time:%Y-%m-%d %H:%M:%S}",
+            each.action,
+            f"{each.details['n_nodes']:,}",
+            f"{each.details['n_edges']:,}",
+            each.model,
+        ]
+        for each in graphgate.Store.open(folder).history()
+    ]
+    print_table(["version", "time (UTC)", "action", "nodes", "edges", "model"], rows)
+
+
+@store.command(epilog="Example: graphgate store rollback people 3")
+def rollback(
+    folder: Folder, version: Annotated[int, typer.Argument(help="Version to return to.")]
+) -> None:
+    """Make an older version the current one; this is a new version, and nothing is lost."""
+    made = graphgate.Store.open(folder).rollback(version)
+    say(f"version {made.version} is version {version} again")
+
+
+@store.command(epilog="Example: graphgate store refresh people")
+def refresh(folder: Folder) -> None:
+    """Compute all vectors again from the whole graph, so that they are exact."""
+    made = graphgate.Store.open(folder).refresh()
+    say(f"version {made.version}: all {made.details['n_nodes']:,} vectors are exact")
+
+
+@store.command(epilog="Example: graphgate store refit people --json drift.json")
+def refit(folder: Folder, json: Json = None) -> None:
+    """Learn the model again from all that is stored, keep the space, and report the drift."""
+    check_files(json=json)
+    _report_drift(graphgate.Store.open(folder).refit(), json)
+
+
+@store.command(epilog="Example: graphgate store drift people --since 1")
+def drift(
+    folder: Folder,
+    since: Annotated[
+        int | None, typer.Option(help="Older version; default: that of the last fit.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Report what has changed since an older version, and whether a refit is needed."""
+    check_files(json=json)
+    _report_drift(graphgate.Store.open(folder).drift(since), json)
+
+
+@store.command(
+    epilog="Example: graphgate store similar people --node ada --top 5 --where \"town = 'Ulm'\""
+)
+def similar(
+    folder: Folder,
+    node: Ids = None,
+    nodes: Annotated[
+        Path | None, typer.Option(help="Node table of nodes that are not stored, in place of ids.")
+    ] = None,
+    edges: Annotated[Path | None, typer.Option(help="Edge table of these nodes.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
+    where: Annotated[
+        str | None, typer.Option(help="Condition in SQL on the attributes of neighbors.")
+    ] = None,
+) -> None:
+    """Find the stored nodes that are most similar to stored nodes, or to others."""
+    if bool(node) == (nodes is not None):
+        raise InputError("give either --node ID or --nodes FILE")
+    opened = graphgate.Store.open(folder)
+    if node:
+        _print_similar(opened.similar(node, n_neighbors=top, where=where))
+        return
+    with naming_files(edges, nodes):
+        found = opened.embed(edges, nodes)
+    near = opened.similar(vectors=found.vectors, n_neighbors=top, where=where)
+    _print_similar(near._replace(ids=found.ids))
+
+
+@store.command(epilog="Example: graphgate store export people --out embedding.parquet")
+def export(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(help="Embedding: .parquet, .csv, .npz, .npy or .txt.")
+    ] = None,
+    graph: Annotated[
+        Path | None, typer.Option(help="Folder for the tables of edges and nodes.")
+    ] = None,
+    ending: Annotated[str, typer.Option(help="Format of these tables: .parquet or .csv.")] = (
+        ".parquet"
+    ),
+    model: Annotated[Path | None, typer.Option(help="Model: .safetensors.")] = None,
+    version: Annotated[int | None, typer.Option(help="Version; default: the last one.")] = None,
+) -> None:
+    """Write vectors, graph or model to files."""
+    if out is None and graph is None and model is None:
+        raise InputError("no output is given; use --out FILE, --graph FOLDER or --model FILE")
+    check_files(embedding=out, model=model)
+    opened = graphgate.Store.open(folder, version)
+    if out is not None:
+        opened.vectors().save(out)
+        say(f"wrote {len(opened):,} vectors to {out}")
+    if graph is not None:
+        edges, nodes = graphgate.write_graph(graph, opened.graph(), ending)
+        say(f"wrote {edges} and {nodes}")
+    if model is not None:
+        opened.model().save(model)
+        say(f"wrote the model to {model}")
+
+
+def _report(change: StoreChange, out: Path | None, *, with_changed: bool) -> None:
+    """Say what a change did, and write vectors."""
+    if not (len(change.added.ids) or len(change.changed.ids) or change.removed or change.n_edges):
+        say(f"version {change.version}: nothing has changed")
+    else:
+        say(
+            f"version {change.version}: {len(change.added.ids):,} nodes added, "
+            f"{change.removed:,} removed, {change.n_edges:,} edges changed, "
+            f"{len(change.changed.ids):,} further vectors updated"
+        )
+    if out is not None:
+        found = change.vectors() if with_changed else change.added
+        found.save(out)
+        say(f"wrote {len(found.ids):,} vectors to {out}")
+
+
+def _report_drift(found: Drift, json: Path | None) -> None:
+    for sentence in found.sentences():
+        say(sentence)
+    rows = [[str(node), f"{distance:.4f}"] for node, distance in found.most_moved]
+    print_table(["moved most", "cosine distance"], rows)
+    write_result(json, found.to_dict())
+
+
+def _print_similar(found: SimilarNodes) -> None:
+    rows = [
+        [str(name), str(rank), str(other), f"{value:.4f}"]
+        for name, others, values in zip(*found, strict=True)
+        for rank, (other, value) in enumerate(zip(others, values, strict=True), start=1)
+    ]
+    print_table(["node", "rank", "similar", "cosine"], rows)
