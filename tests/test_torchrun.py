@@ -107,10 +107,6 @@ Path(f"{sys.argv[2]}-{os.environ['RANK']}.bin").write_bytes(z.tobytes())
 """
 
 
-@pytest.mark.skipif(
-    "GRAPHGATE_RESTARTS" not in os.environ,
-    reason="gloo does not always reconnect after a restart; set GRAPHGATE_RESTARTS to try",
-)
 @pytest.mark.parametrize("method", ["gate", "linear"])
 def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path, method):
     found = {}

@@ -9,6 +9,7 @@ import atexit
 import hashlib
 import os
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,6 +22,7 @@ from torch import distributed as dist
 from graphgate.errors import InputError, LostProcessError
 
 _LARGEST = 2**63 - 1
+_PATIENCE = 300  # seconds to wait for process 0
 _ENVIRONMENT = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
 
@@ -139,7 +141,39 @@ def current_processes() -> Processes:
     if not dist.is_initialized():
         if any(name not in os.environ for name in _ENVIRONMENT) or os.environ["WORLD_SIZE"] == "1":
             return Processes()
-        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+        store, rank, size = next(dist.rendezvous("env://"))
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
+            store=_store_of_this_start(store, rank, size),
+            rank=rank,
+            world_size=size,
+        )
         atexit.register(dist.destroy_process_group)
     local_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     return Processes(dist.get_rank(), dist.get_world_size(), local_size)
+
+
+def _store_of_this_start(store: dist.Store, rank: int, size: int) -> dist.Store:
+    """The part of torchrun's store that no earlier start of the same processes has written to.
+
+    The store outlives a restart, with the addresses of processes that have ended in it. Process 0
+    proposes a new name. Others answer it with a name of their own, again and again since the first
+    proposal that they read may be an old one, until process 0 confirms that name.
+    """
+    mine = uuid.uuid4().hex
+    if rank == 0:
+        store.set("graphgate/proposed", mine)
+        for other in range(1, size):
+            answer = store.get(f"graphgate/{mine}/{other}").decode()  # waits for it
+            store.set(f"graphgate/confirmed/{answer}", mine)
+        return dist.PrefixStore(mine, store)
+    deadline = time.monotonic() + _PATIENCE
+    while not store.check([f"graphgate/confirmed/{mine}"]):
+        if time.monotonic() > deadline:
+            raise LostProcessError(
+                f"process {rank} of {size} has not heard of process 0; start all of them again"
+            )
+        proposed = store.get("graphgate/proposed").decode()
+        store.set(f"graphgate/{proposed}/{rank}", mine)
+        time.sleep(0.02)
+    return dist.PrefixStore(store.get(f"graphgate/confirmed/{mine}").decode(), store)
