@@ -51,6 +51,7 @@ c.InteractiveShellApp.exec_lines = [
     "import warnings; warnings.filterwarnings('ignore', message='IProgress not found')"
 ]
 """)
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 os.environ["IPYTHONDIR"] = str(kernel_settings.parents[1])
 
 autosummary_generate = True
