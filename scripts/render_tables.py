@@ -13,15 +13,17 @@ import json
 import re
 import sys
 from pathlib import Path
+from statistics import mean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import hosts
 import report
 
 from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, SETTINGS
+from graphgate.experiments.methods import find_method
 from graphgate.experiments.quality import METHODS as QUALITY_METHODS
 from graphgate.experiments.quality import QualityStore
-from graphgate.experiments.quality_table import quality_markdown
+from graphgate.experiments.quality_table import quality_markdown, values
 from graphgate.experiments.reproduce import reproduce
 from graphgate.experiments.results_table import ResultsTable
 
@@ -58,6 +60,20 @@ def accuracy() -> str:
                 rows.append([setting, "the paper (100)", *(cell.published() for cell in cells)])
     heads = ["setting", "accuracy in % (runs)", *(name.capitalize() for name in DATASETS)]
     return report.markdown(heads, rows)
+
+
+def summary(store: QualityStore) -> str:
+    """Three tasks on two citation graphs, by all methods of the comparison, means in percent."""
+    metrics = {"public": "accuracy", "nmi": "NMI", "auc": "AUC"}
+    rows = []
+    for method in QUALITY_METHODS:
+        found = [values(store, method, graph, m) for graph in DATASETS[:2] for m in metrics]
+        cells = [f"{mean(each):.1f}" if each else "—" for each in found]
+        if any(found):
+            rows.append([find_method(method).title, *cells])
+    graphs = [name.capitalize() for name in DATASETS[:2]]
+    heads = [f"{graph} {title}" for graph in graphs for title in metrics.values()]
+    return report.markdown(["method", *heads], rows)
 
 
 def observations() -> str:
@@ -152,6 +168,7 @@ def tables() -> dict[str, str]:
     store = QualityStore(ROOT / "results" / "quality")
     if graphs := store.graphs():
         made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)
+        made["summary"] = summary(store)
     made["choices"] = choices()
     if ATTENTION.exists():
         made["attention"] = attention()

@@ -146,6 +146,8 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found: dict = {}
     exec(code, found)
-    assert found["gate"].embedding_.shape == (3327, 128)
+    assert found["embedding"].vectors.shape == (3327, 128)
+    assert found["near"].neighbors.shape == (1, 10)
+    assert len(found["groups"].sizes) == 6
     assert len(found["pairs"]) == len(found["probabilities"]) == 10
     assert (tmp_path / "citeseer.safetensors").exists()
