@@ -24,9 +24,9 @@ class LinearPlan:
     """How to solve, decided from the size of the graph and, where it is short, the memory.
 
     coordinates, factors : the largest number of coordinates and of structure factors.
-    structure_weight : weight of the structure factors of a node in its embedding. A large graph has more
-        communities than its features distinguish, and few of many equally strong factors; with the
-        weight that suits small graphs, the projection onto components would drop these.
+    structure_weight : weight of the structure factors of a node in its embedding. A large graph has
+        more communities than its features distinguish, and few of many equally strong factors; with
+        the weight that suits small graphs, the projection onto components would drop these.
     decoder_coordinates : how many coordinates the structure decoder compares.
     width : columns that are propagated together.
     spilled : whether the states of nodes are kept in a file.
