@@ -184,6 +184,20 @@ def test_an_outlier_does_not_flatten_a_scale(seen):
     assert outlier == rgb(RAMP[-1])
 
 
+def test_dragging_over_the_histogram_selects_values(seen):
+    color_by(seen, "joined")
+    box = seen.tab.locator("#ramp").bounding_box()
+    across = [box["x"] + part * box["width"] for part in (0.5, 1.1)]
+    seen.tab.mouse.move(across[0], box["y"] + 10)
+    seen.tab.mouse.down()
+    seen.tab.mouse.move(across[1], box["y"] + 10, steps=3)
+    seen.tab.mouse.up()
+    nodes = seen.tab.evaluate("state.group.nodes")
+    assert nodes[-1] == N - 1
+    assert nodes[0] == pytest.approx(N / 2, abs=3)
+    assert len(nodes) == N - nodes[0]
+
+
 def test_a_column_of_300_categories_can_be_searched(seen):
     color_by(seen, "town")
     rows = seen.tab.locator("#legend li")
@@ -230,6 +244,7 @@ def test_categories_are_named_on_the_map(seen):
         ("joined < 2020-02-01", "joined < 2020-02-01", 31),
         ("2021-02", "joined: 2021-02", 28),
         ("year: 1950", "year: 1950", 7),
+        ("year: 1950..1952", "year: 1950..1952", 21),
     ],
 )
 def test_search_finds_values_of_every_kind(seen, text, first, members):

@@ -114,6 +114,7 @@ function start() {
   watchControls();
   watchSearch();
   watchLink();
+  watchHistogram();
   readLink();
   // After the rest of the page has loaded and the sketch is on the screen.
   document.addEventListener("DOMContentLoaded", () => requestAnimationFrame(() => setTimeout(startMap)));

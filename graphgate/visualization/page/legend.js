@@ -112,6 +112,47 @@ function fillScale(column) {
   ].filter(Boolean).join(" ");
 }
 
+/** Dragging over the histogram selects the nodes between two values. */
+function watchHistogram() {
+  const canvas = $("ramp");
+  let [from, to] = [-1, -1];
+  const fraction = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (event.clientX - box.left) / box.width));
+  };
+  const draw = () => {
+    const { low, high } = scaleOf(state.column);
+    drawHistogram(state.column, low, high);
+    const paper = canvas.getContext("2d");
+    paper.globalAlpha = 0.75;
+    paper.fillStyle = css(ink().paper);
+    const [left, right] = [from, to].sort((a, b) => a - b).map((at) => at * canvas.width);
+    paper.fillRect(0, 0, left, canvas.height);
+    paper.fillRect(right, 0, canvas.width, canvas.height);
+    paper.globalAlpha = 1;
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    from = to = fraction(event);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!canvas.hasPointerCapture(event.pointerId)) return;
+    to = fraction(event);
+    draw();
+  });
+  canvas.addEventListener("pointerup", () => {
+    const { low, high, least, most } = scaleOf(state.column);
+    const [left, right] = [from, to].sort((a, b) => a - b);
+    if (right - left < 0.01) {
+      drawHistogram(state.column, low, high);
+      return selectGroup(null);
+    }
+    const value = (at) => (at === 0 ? least : at === 1 ? most : low + at * (high - low));
+    const text = (at) => (state.column.kind === "date" ? dateText(value(at), true) : String(Number(value(at).toPrecision(6))));
+    selectGroup(queryGroup(`${state.column.name}: ${text(left)} .. ${text(right)}`), false);
+  });
+}
+
 function drawHistogram(column, low, high) {
   const canvas = $("ramp");
   const bars = 48;

@@ -72,7 +72,7 @@ function codeCounts(column) {
   })());
 }
 
-/** A query such as `town: Ulm`, `age >= 40` or `joined < 2021-03`: {column, nodes}; else null. */
+/** A query such as `town: Ulm`, `age >= 40`, `age: 20..30` or `joined < 2021-03`: {column, nodes}; else null. */
 function parseQuery(text) {
   for (const column of [...columns].sort((a, b) => b.name.length - a.name.length)) {
     if (!fold(text).startsWith(column.name.toLowerCase())) continue;
@@ -84,8 +84,18 @@ function parseQuery(text) {
   return null;
 }
 
+/** Days since 1970 of 2024, 2024-05, 2024-05-17 or 2024-05-17 13:45; NaN of anything else. */
+function daysOf(text) {
+  return Date.parse(text.includes(":") ? `${text.replace(" ", "T")}Z` : text) / 86400000;
+}
+
 function condition(column, operator, wanted) {
   const same = operator === "=" || operator === ":";
+  const ends = same && column.values && column.kind !== "category" && wanted.split("..").map((end) => end.trim());
+  if (ends?.length === 2) {
+    const [from, to] = [condition(column, ">=", ends[0]), condition(column, "<=", ends[1])];
+    return from && to && ((node) => from(node) && to(node));
+  }
   if (same && column.kind !== "number") {
     const word = wanted.toLowerCase();
     const whole = (node) => textOf(column, node).toLowerCase() === word;
@@ -93,7 +103,7 @@ function condition(column, operator, wanted) {
   }
   if (column.kind === "category" || column.kind === "text") return null;
   const plain = wanted.replaceAll(",", "");
-  const limit = column.kind === "date" ? Date.parse(wanted) / 86400000 : Number(plain);
+  const limit = column.kind === "date" ? daysOf(wanted) : Number(plain);
   if (Number.isNaN(limit) || !plain) return null;
   const compare = OPERATORS[operator];
   if (!same) return (node) => compare(column.values[node], limit);
