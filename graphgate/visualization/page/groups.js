@@ -58,12 +58,8 @@ function testedNumber(column, members) {
   const [a, b] = [above(inside), above(outside)];
   const higher = compared(a, inside.length, b, outside.length);
   const lower = compared(inside.length - a, inside.length, outside.length - b, outside.length);
-  const medians = { here: median(inside), there: median(outside) };
-  return [{ column, higher: true, ...medians, ...higher }, { column, higher: false, ...medians, ...lower }];
-}
-
-function median(values) {
-  return Float64Array.from(values).sort()[values.length >> 1] ?? NaN;
+  const limit = numberText(column, middle);
+  return [{ column, name: `> ${limit}`, ...higher }, { column, name: `≤ ${limit}`, ...lower }];
 }
 
 const logFactorials = later(() => {

@@ -146,25 +146,22 @@ function showGroup() {
 const percent = (fraction) =>
   `${(100 * fraction).toLocaleString("en", { maximumFractionDigits: fraction < 0.095 ? 1 : 0 })}%`;
 
-function describedRow(found) {
+/** What is more common in a group: how common it is, above a bar with a mark where it is elsewhere. */
+function describedRow({ column, name, fraction, elsewhere }) {
   const item = element("li");
-  const category = found.column.kind === "category";
-  const name = category ? found.name
-    : `${found.higher ? "higher" : "lower"}: median ${numberText(found.column, found.here)}`;
+  const title = nameElement(name);
+  title.prepend(element("span", `${column.name} `, "kind"));
   const bar = element("span", "", "bar");
   const filled = element("span");
-  filled.style.width = percent(category ? found.fraction : 0);
-  if (category) filled.style.backgroundColor = found.column === state.column
-    ? css(valueColor(found.column, found.column.names.indexOf(found.name))) : "";
+  filled.style.width = percent(fraction);
+  if (column === state.column && column.kind === "category") {
+    filled.style.backgroundColor = css(valueColor(column, column.names.indexOf(name)));
+  }
   const mark = element("span", "", "mark");
-  mark.style.left = percent(found.elsewhere);
+  mark.style.left = percent(elsewhere);
   bar.append(filled, mark);
-  const against = category ? `${percent(found.fraction)}, elsewhere ${percent(found.elsewhere)}`
-    : `elsewhere ${numberText(found.column, found.there)}`;
-  const title = element("span", "", "name");
-  title.append(element("span", `${found.column.name} `, "kind"), name);
-  item.append(title, element("span", against, "value"));
-  if (category) item.append(bar);
+  const against = `${percent(fraction)}, elsewhere ${percent(elsewhere)}`;
+  item.append(title, element("span", against, "value"), bar);
   return item;
 }
 
