@@ -5,7 +5,6 @@ Commands report with the other functions: a summary of a graph, and results as J
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import signal
@@ -97,10 +96,10 @@ def main() -> None:
             raise
         _fail(_NO_MEMORY)
     except OSError as error:
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
-            raise
-        lose(sys.stdout, error)  # while help was printed
-        _fail(f"standard output cannot be written: {error.strerror}; redirect it elsewhere")
+        if error.filename is None:  # help is not printed by `say`
+            lose(sys.stdout, error)
+        where = "the output" if error.filename is None else error.filename
+        _fail(f"{where} cannot be read or written: {error.strerror or error}")
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
     if code in (_INTERRUPTED, _TERMINATED):

@@ -58,7 +58,7 @@ _INPUT: Schema = {"path": str, "sha256": str}
 _PLAIN = (str, int, float, type(None))
 _MOST_THREADS = 1024  # a system may refuse to start more, which ends the process
 # Where a run is saved and what it shows do not affect what it computes.
-_NOT_RECORDED = ("checkpoint", "checkpoint_every", "progress")
+_NOT_RECORDED = ("checkpoint", "checkpoint_every", "scratch", "progress")
 
 
 @dataclass(frozen=True)

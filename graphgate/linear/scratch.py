@@ -1,7 +1,9 @@
 """Files of a computation that can be interrupted: what is finished is not computed again."""
 
+import fcntl
 import os
 import shutil
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -26,6 +28,7 @@ class Scratch:
         self._files: dict[str, BinaryIO] = {}
         self.rounds: dict[str, int] = {}
         make_folder(folder)
+        self._lock()
         journal = folder / _JOURNAL
         if not journal.exists():
             return
@@ -40,6 +43,17 @@ class Scratch:
                 "has not finished; remove it, or use another folder"
             )
         self.rounds = rounds
+
+    def _lock(self) -> None:
+        """Until this object goes, another one of the same folder is refused."""
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        weakref.finalize(self, os.close, descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{self.folder} is in use by another process; wait for it, or use another folder"
+            ) from None
 
     def file(self, name: str) -> BinaryIO:
         """A file to read and write; what it contained before is kept."""

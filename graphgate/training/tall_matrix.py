@@ -15,6 +15,8 @@ from typing import IO
 import torch
 from torch import Tensor
 
+from graphgate.errors import InputError
+
 _LARGEST = 1 << 30  # bytes that are read or written at once
 
 
@@ -96,8 +98,14 @@ class TallMatrix:
     def _write(self, values: Tensor, offset: int) -> None:
         for part, at in _pieces(values, offset):
             done = 0
-            while done < len(part):
-                done += os.pwrite(self._file.fileno(), part[done:], at + done)
+            try:
+                while done < len(part):
+                    done += os.pwrite(self._file.fileno(), part[done:], at + done)
+            except OSError as error:
+                raise InputError(
+                    f"intermediate results cannot be written: {error.strerror}; free disk space, "
+                    "or set TMPDIR to another folder"
+                ) from None
 
 
 def temporary_file() -> IO[bytes]:

@@ -1,11 +1,25 @@
-"""A local server of one page, reachable from this machine only."""
+"""A local server of one page, reachable from this machine only.
 
+Any program and any web page on this machine may connect, so nothing is taken on trust: connections
+are few, a request is small and must arrive soon, and a browser must name this machine as the host.
+"""
+
+import logging
+import socket
+import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, BinaryIO
 
 from graphgate.errors import InputError
 
+logger = logging.getLogger(__name__)
+
 LOOPBACK = "127.0.0.1"
+MOST_CONNECTIONS = 32  # at the same time; more are closed at once
+LARGEST_REQUEST = 1 << 14  # bytes; browsers send about a thousand
+REQUEST_SECONDS = 10.0  # until the whole request must have arrived
+CHUNK, CHUNK_SECONDS = 1 << 16, 30.0  # of the page, and how long one may take
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -24,9 +38,11 @@ class PageServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = MOST_CONNECTIONS
 
     def __init__(self, page: bytes, port: int = 0) -> None:
         self.page = page
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -37,17 +53,69 @@ class PageServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://{LOOPBACK}:{self.server_port}/"
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away, or takes too long, is not worth a line."""
+        logger.debug("a request failed", exc_info=True)
+
+
+class _Request:
+    """The bytes of a request, of which there are not too many."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left = file, LARGEST_REQUEST
+
+    def readline(self, limit: int) -> bytes:
+        line = self._file.readline(min(limit, self._left + 1))
+        self._left -= len(line)
+        if self._left < 0:
+            raise ConnectionError(f"the request has more than {LARGEST_REQUEST} bytes")
+        return line
+
+    def close(self) -> None:
+        self._file.close()
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version = "graphgate"
     sys_version = ""
-    timeout = 30
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile: Any = _Request(self.rfile)
+
+    def handle(self) -> None:
+        # A timeout of the socket would start again with every byte.
+        self._deadline = threading.Timer(REQUEST_SECONDS, self._hang_up)
+        self._deadline.daemon = True
+        self._deadline.start()
+        try:
+            super().handle()
+        finally:
+            self._deadline.cancel()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:
+        self._deadline.cancel()
+        self.connection.settimeout(CHUNK_SECONDS)
         # Any other Host header belongs to a foreign site whose name resolves to this machine.
-        hosts = [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
-        if self.headers.get("Host") not in hosts:
+        hosts = [[f"{name}:{self.server.server_port}"] for name in (LOOPBACK, "localhost")]
+        if self.headers.get_all("Host") not in hosts:
             return self.send_error(403)
         if self.path != "/":
             return self.send_error(404)
@@ -56,7 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(self.server.page)))
         self.end_headers()
-        self.wfile.write(self.server.page)
+        page = memoryview(self.server.page)
+        for start in range(0, len(page), CHUNK):
+            self.wfile.write(page[start : start + CHUNK])
 
     def log_message(self, format: str, *args: object) -> None:
         """The library prints nothing."""
