@@ -289,3 +289,17 @@ def test_rollback_is_a_new_version(tmp_path):
     assert len(Store.open(store.path, 2)) == 35
     with pytest.raises(InputError, match="no version 9; there are 1 to 5"):
         store.rollback(9)
+
+
+def test_a_change_at_a_hub_does_not_reach_all_its_neighbors(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 1500
+    edges = [(0, at) for at in range(1, n)] + [(at, at + 1) for at in range(1, n - 1)]
+    graph = Graph.from_edges(rng.normal(size=(n + 1, 6)), [*edges, (n, 0), (n, 5)])
+    gate = LinearGATE(n_components=6, random_state=0, progress=False)
+    store = Store.create(tmp_path / "store", first(graph, n), gate)
+    found = store.add(later(graph, n, n + 1))
+    expected = store.model().transform(graph)
+    assert len(found.changed.ids) < 10
+    assert cosines(found.added.vectors, expected[n:]).min() > 0.99
+    assert cosines(store.vectors().vectors, expected).min() > 0.99

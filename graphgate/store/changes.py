@@ -113,11 +113,14 @@ def changed_region(
     snapshot: Snapshot,
     *,
     hops: int,
+    hub: float,
     directed: bool,
     features: Features | None,
 ) -> tuple[Region, np.ndarray]:
     """The region of a change, without `near_features`, and the numbers that need them.
 
+    hub : sum of weights above which an edge more or less counts for nothing to the neighbors of a
+        node, which then are not part of the region on its account.
     features : of the nodes in `change.changed`.
     """
     known = np.setdiff1d(change.changed, change.new)
@@ -126,7 +129,8 @@ def changed_region(
     ring = near
     for _ in range(hops - 2):
         ring = np.union1d(ring, incident_edges(snapshot, ring)[0])
-    stored, weights = incident_edges(snapshot, np.setdiff1d(ring, change.new))
+    spreading = np.setdiff1d(ring, np.concatenate([change.new, _hubs(snapshot, touched, hub)]))
+    stored, weights = incident_edges(snapshot, np.union1d(spreading, known))
     numbers = np.union1d(ring, stored)
     m = len(numbers)
     new, removed, changed, close = (
@@ -160,6 +164,14 @@ def changed_region(
         None,
     )
     return region, numbers[close & ~new]
+
+
+def _hubs(snapshot: Snapshot, numbers: np.ndarray, hub: float) -> np.ndarray:
+    if not np.isfinite(hub):
+        return _NONE
+    rows = snapshot.find("vectors", NUMBER, pa.array(numbers), [NUMBER, ROW_SUM])
+    found: np.ndarray = rows.column(NUMBER).to_numpy()[rows.column(ROW_SUM).to_numpy() > hub]
+    return found
 
 
 def _states(snapshot: Snapshot, numbers: np.ndarray, new: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """What a store keeps of every node for each estimator, and how a change of the graph changes it."""
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -23,17 +24,21 @@ from graphgate.store.region import Region, scattered
 
 FACTORS, PLACE = "factors", "place"
 _CPU = torch.device("cpu")
+_HUB = 1000  # edges, of which one more changes a vector by less than a thousandth
 
 
 class Growth(ABC):
     """An estimator, and the columns that a store keeps of every node so that it can be updated.
 
     hops : how far from a change nodes are updated.
+    hub : sum of the weights at a node above which a change of its edges is not followed to its
+        neighbors; infinite where it is always followed.
     exact : whether nodes further away do not change.
     needs_near_features : whether `Region.near_features` are used.
     """
 
     hops: int
+    hub: float = math.inf
     exact: bool
     needs_near_features: bool
 
@@ -57,6 +62,7 @@ class LinearGrowth(Growth):
 
     def __init__(self, estimator: LinearGATE) -> None:
         self.estimator, self.model = estimator, estimator.model_
+        self.hub = _HUB * self.model.unit
 
     @torch.no_grad()
     def columns(self, graph: Graph) -> dict[str, np.ndarray]:

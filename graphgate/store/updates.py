@@ -38,6 +38,7 @@ def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Updat
         change,
         snapshot,
         hops=growth.hops,
+        hub=growth.hub,
         directed=estimator.fitted_on_.directed,
         features=None if change.content is None else _features(change.content, estimator),
     )
