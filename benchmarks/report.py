@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import scale_report
+import store_report
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "benchmarks"
@@ -21,7 +22,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
     names = ["epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer", "linear"]
-    names += ["large", "two-hosts"]
+    names += ["large", "two-hosts", "store"]
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
@@ -48,6 +49,7 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
     if "linear" in found:
         made["linear"] = linear_table(found["linear"]["graphs"])
     made |= scale_report.tables(found, markdown)
+    made |= store_report.tables(found, markdown)
     if found:
         made["machine"] = machine_lines(found)
     return made

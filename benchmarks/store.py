@@ -216,7 +216,8 @@ def measure_kills(count: int, seed: int) -> dict[str, Any]:
         pairs = batch.ids[np.argwhere(np.triu(batch.adjacency.toarray()))]
         np.savez(Path(folder) / "batch.npz", x=batch.x.toarray(), edges=pairs, ids=batch.ids)
         Store.create(origin, base, LinearGATE(16, random_state=0, progress=False))
-        for turn in range(count):
+        whole: dict[str, float] = {}  # seconds that a change takes if it is left alone
+        for turn in range(-2, count):
             action = "add" if turn % 2 == 0 else "refit"
             shutil.rmtree(store_path, ignore_errors=True)
             shutil.copytree(origin, store_path)
@@ -226,7 +227,12 @@ def measure_kills(count: int, seed: int) -> dict[str, Any]:
             )
             assert child.stdout is not None
             child.stdout.readline()
-            time.sleep(rng.uniform(0, 0.8 if action == "add" else 2.5))
+            start = time.perf_counter()
+            if turn < 0:
+                child.wait()
+                whole[action] = time.perf_counter() - start
+                continue
+            time.sleep(rng.uniform(0, whole[action]))
             child.send_signal(signal.SIGKILL)
             child.wait()
             store = Store.open(store_path)
@@ -275,7 +281,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore", UnknownNodesWarning)
-    result = description("store.py", use_threads(given.threads))
+    described = description("store.py", use_threads(given.threads))
+    result: dict[str, Any] = {"command": described["command"]}
     sizes = [int(n) for n in given.nodes.split(",")]
     name = given.part
     if given.part == "add":
@@ -296,7 +303,7 @@ def main() -> None:
     print(json.dumps(result, indent=1))
     if given.json:
         known = json.loads(given.json.read_text("utf-8")) if given.json.is_file() else {}
-        write_json(given.json, known | {name: result})
+        write_json(given.json, described | {"parts": known.get("parts", {}) | {name: result}})
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 """`Store`: what is stored, added, removed, and what the vectors are afterwards."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from graphgate import GATE, Graph, InputError, LinearGATE, Store
@@ -303,3 +307,46 @@ def test_a_change_at_a_hub_does_not_reach_all_its_neighbors(tmp_path):
     assert len(found.changed.ids) < 10
     assert cosines(found.added.vectors, expected[n:]).min() > 0.99
     assert cosines(store.vectors().vectors, expected).min() > 0.99
+
+
+def test_the_code_of_the_docs_runs(tmp_path, monkeypatch):
+    text = (Path(__file__).parents[1] / "docs/store.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    found: dict = {}
+    exec(code, found)
+    assert found["change"].added.vectors.shape == (27, 128)
+    assert 27 < len(found["change"].vectors().ids) < 400
+
+
+def test_ids_with_quotes_and_other_types(tmp_path):
+    ids = ["it's", 'say "hi"', "ünï", "a;b", ""]
+    graph = Graph.from_edges(np.eye(5), [(ids[0], ids[1]), (ids[2], ids[3])], ids=ids)
+    store = Store.create(tmp_path / "store", graph)
+    assert store.vectors(ids[::-1]).ids.tolist() == ids[::-1]
+    assert store.similar("it's", n_neighbors=2).neighbors.shape == (1, 2)
+    numbers = Graph.from_edges(np.eye(5), [(10, 11), (12, 13)], ids=[10, 11, 12, 13, 14])
+    store = Store.create(tmp_path / "numbers", numbers)
+    assert store.vectors(["12", "10"]).ids.tolist() == [12, 10]
+    with pytest.raises(InputError, match="the ids of the store are integers, but 'x' is not"):
+        store.vectors(["12", "x"])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_are_stored_dense_or_sparse_as_the_first_ones(tmp_path, sparse):
+    x = np.eye(6, 4, dtype=np.float64) + np.eye(6, 4, -2)
+    edges = [(at, at + 1) for at in range(5)]
+    first_x = sp.csr_array(x[:4]) if sparse else x[:4]
+    store = Store.create(tmp_path / "store", Graph.from_edges(first_x, edges[:3]))
+    more = x[[3, 4, 5]] if sparse else sp.csr_array(x[[3, 4, 5]])
+    change = store.add(Graph.from_edges(more, [(3, 4), (4, 5)], ids=[3, 4, 5]))
+    assert change.added.ids.tolist() == [4, 5]
+    found = store.graph().x
+    assert sp.issparse(found) == sparse
+    np.testing.assert_array_equal(found.toarray() if sparse else found, x)
+    with pytest.raises(InputError, match="the graph has 3 features, but"):
+        store.add(Graph.from_edges(x[:1, :3], [], ids=[9]))
+    with pytest.raises(InputError, match="fitted on features, but"):
+        store.add(Graph(attributes={"a": [1.0]}, ids=[9]))
+    with pytest.raises(InputError, match="the store has features without names"):
+        store.add(nodes=pa.table({"id": [9], "a": [1.0]}))

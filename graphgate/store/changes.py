@@ -21,6 +21,7 @@ from graphgate.store.records import (
     conforming,
     content_columns,
     label_column,
+    stored_form,
 )
 from graphgate.store.region import Region, adjacency, scattered
 
@@ -32,7 +33,7 @@ class Change:
     """Nodes by number, and edges as pairs of numbers.
 
     rows : of the node table, of new nodes and of those with other attributes or labels.
-    changed : the numbers of nodes that are new or have other attributes, and `content` of these.
+    changed : the numbers of nodes that are new or have other attributes, and `features` of these.
     new, removed : numbers of nodes.
     pairs : (E, 2) edges that are new, gone, or of another weight.
     weights : (E, 2) their weights before and after, 0 where there is no edge.
@@ -41,7 +42,7 @@ class Change:
     rows: pa.Table
     new: np.ndarray
     changed: np.ndarray
-    content: Attributes | Features | None
+    features: Features | None
     removed: np.ndarray
     pairs: np.ndarray
     weights: np.ndarray
@@ -50,9 +51,17 @@ class Change:
         return bool(len(self.rows) or len(self.pairs) or len(self.removed))
 
 
-def resolved(batch: Batch, snapshot: Snapshot, next_number: int, *, directed: bool) -> Change:
+def resolved(
+    batch: Batch,
+    features: Features | None,
+    snapshot: Snapshot,
+    next_number: int,
+    *,
+    directed: bool,
+) -> Change:
     """What a batch changes; an edge to a node that is neither stored nor in the batch is refused.
 
+    features : of the nodes that are described, encoded.
     next_number : that of the first new node.
     """
     if (twice := len(batch.ids) - pc.count_distinct(batch.ids).as_py()) > 0:
@@ -65,16 +74,11 @@ def resolved(batch: Batch, snapshot: Snapshot, next_number: int, *, directed: bo
     numbers[~new] = stored.column(NUMBER).to_numpy()[places[~new]]
     rows, other, relabeled = _compared(batch, stored, places, numbers, snapshot)
     pairs, weights = _edge_changes(batch, snapshot, numbers, directed)
-    content = None if batch.content is None else batch.content
-    if isinstance(content, Attributes):
-        content = content.take(np.flatnonzero(other))
-    elif content is not None:
-        content = content[np.flatnonzero(other)]
     return Change(
         rows.filter(pa.array(other | relabeled)),
         numbers[new],
         numbers[other],
-        content if other.any() else None,
+        features[np.flatnonzero(other)] if features is not None and other.any() else None,
         _NONE,
         pairs,
         weights,
@@ -115,13 +119,11 @@ def changed_region(
     hops: int,
     hub: float,
     directed: bool,
-    features: Features | None,
 ) -> tuple[Region, np.ndarray]:
     """The region of a change, without `near_features`, and the numbers that need them.
 
     hub : sum of weights above which an edge more or less counts for nothing to the neighbors of a
         node, which then are not part of the region on its account.
-    features : of the nodes in `change.changed`.
     """
     known = np.setdiff1d(change.changed, change.new)
     touched = np.unique(np.concatenate([change.pairs.ravel(), change.changed, change.removed]))
@@ -160,7 +162,7 @@ def changed_region(
         ),
         (sums, after),
         states,
-        None if features is None else features[order],
+        None if change.features is None else change.features[order],
         None,
     )
     return region, numbers[close & ~new]
@@ -194,8 +196,10 @@ def _compared(
     """Rows of the node table, which have other content, and which have only another label."""
     n, schema = len(batch.ids), snapshot.schema("nodes")
     columns: dict[str, Any] = {NUMBER: pa.array(numbers), ID: batch.ids}
-    if batch.content is not None:
+    if isinstance(batch.content, Attributes):
         columns |= content_columns(batch.content)
+    elif batch.content is not None:
+        columns |= content_columns(stored_form(batch.content, schema))
     known = places >= 0
     at = pa.array(places, mask=~known)
     if batch.labels is not None:

@@ -81,10 +81,10 @@ class Snapshot:
         self, table: str, column: str, values: pa.Array, columns: list[str] | None = None
     ) -> pa.Table:
         """The rows in which an indexed column has one of these values, in any order."""
-        parts = [self.where(table, f"{column} IN (NULL)", columns)]
-        for start in range(0, len(values), _AT_ONCE):
-            some = values[start : start + _AT_ONCE].to_pylist()
-            parts.append(self.where(table, f"{column} IN ({_listed(some)})", columns))
+        parts = [
+            self.where(table, f"{column} IN ({_listed(values[at : at + _AT_ONCE])})", columns)
+            for at in range(0, max(len(values), 1), _AT_ONCE)
+        ]
         return pa.concat_tables(parts).combine_chunks()
 
     def schema(self, table: str) -> pa.Schema:
@@ -109,9 +109,8 @@ class Writer(Snapshot):
             self.tables[table].add(rows)
 
     def delete(self, table: str, column: str, values: pa.Array) -> None:
-        for start in range(0, len(values), _AT_ONCE):
-            some = values[start : start + _AT_ONCE].to_pylist()
-            self.tables[table].delete(f"{column} IN ({_listed(some)})")
+        for at in range(0, len(values), _AT_ONCE):
+            self.tables[table].delete(f"{column} IN ({_listed(values[at : at + _AT_ONCE])})")
 
     def delete_pairs(self, pairs: np.ndarray) -> None:
         """Delete the edges of (E, 2) numbers."""
@@ -292,11 +291,14 @@ def _lancedb() -> Any:
     return lancedb
 
 
-def _listed(values: list[Any]) -> str:
-    """Integers or text as a list in SQL."""
-    return ", ".join(
-        str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
-        for value in values
+def _listed(values: pa.Array) -> str:
+    """Integers or text as a list in SQL; nothing equals NULL."""
+    return (
+        ", ".join(
+            str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+            for value in values.to_pylist()
+        )
+        or "NULL"
     )
 
 

@@ -73,6 +73,13 @@ def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int)
     return sp.csr_array(parts, shape=(len(rows), n_features))
 
 
+def stored_form(x: Any, schema: pa.Schema) -> Features:
+    """Features, dense or sparse as they are in a node table."""
+    if _DENSE in schema.names:
+        return x.toarray() if sp.issparse(x) else x
+    return sp.csr_array(x)
+
+
 def conforming(columns: dict[str, pa.Array], schema: pa.Schema, n: int) -> pa.Table:
     """The columns with the types of a node table; columns that are not given are null."""
     known = {name for name in schema.names if name not in (NUMBER, ID)}

@@ -17,12 +17,18 @@ from graphgate.io.tables import id_array
 from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
 from graphgate.store.batch import edge_list, read_batch
 from graphgate.store.changes import Change, ordered, removal, resolved
-from graphgate.store.database import ID, NUMBER, Database, Version, Writer, find_version
+from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version, Writer, find_version
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.neighbors import unit_vectors
 from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
-from graphgate.store.updates import exact_details, next_details, update_of, write_change
+from graphgate.store.updates import (
+    encoded_features,
+    exact_details,
+    next_details,
+    update_of,
+    write_change,
+)
 from graphgate.store.view import StoreView
 
 
@@ -125,14 +131,9 @@ class Store(StoreView):
             node is refused.
         nodes : a table of nodes, new or known, with all their attributes.
         """
-        batch = read_batch(edges, nodes, self._expected())
-        directed = self.estimator.fitted_on_.directed
         with self._database.writing() as writer:
             self._follow(writer)
-            next_number = writer.last.details["next_number"]
-            return self._applied(
-                "add", resolved(batch, writer, next_number, directed=directed), writer
-            )
+            return self._applied("add", self._resolved(edges, nodes, writer), writer)
 
     def remove(self, nodes: Any = None, edges: Any = None) -> StoreChange:
         """Remove nodes with all their edges, or edges.
@@ -160,10 +161,7 @@ class Store(StoreView):
 
     def embed(self, edges: Any = None, nodes: Any = None) -> Embedding:
         """The vectors that `add` would give to new nodes, without adding them."""
-        batch = read_batch(edges, nodes, self._expected())
-        directed = self.estimator.fitted_on_.directed
-        next_number = self._version.details["next_number"]
-        change = resolved(batch, self._snapshot, next_number, directed=directed)
+        change = self._resolved(edges, nodes, self._snapshot)
         if not len(change.new):
             raise InputError("every node of the batch is stored already; ask for its vector")
         update = update_of(change, self._snapshot, self.estimator)
@@ -259,6 +257,15 @@ class Store(StoreView):
             )
         self._show(self._database, made)
         return made
+
+    def _resolved(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
+        """What a batch would change in this version."""
+        batch, features = read_batch(edges, nodes, self._expected()), None
+        if batch.content is not None:
+            features = encoded_features(batch.content, self.estimator)
+        next_number = self._version.details["next_number"]
+        directed = self.estimator.fitted_on_.directed
+        return resolved(batch, features, snapshot, next_number, directed=directed)
 
     def _follow(self, writer: Writer) -> None:
         """A change starts from the last version, which another process may have made."""

@@ -1,12 +1,15 @@
 """A change of a store: what it does to the vectors, and how it is written."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from graphgate.errors import InputWarning
 from graphgate.estimators.loading import Estimator
+from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.store.changes import Change, changed_region
@@ -40,7 +43,6 @@ def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Updat
         hops=growth.hops,
         hub=growth.hub,
         directed=estimator.fitted_on_.directed,
-        features=None if change.content is None else _features(change.content, estimator),
     )
     if growth.needs_near_features:
         rows = snapshot.find("nodes", NUMBER, pa.array(near)).sort_by(NUMBER)
@@ -48,7 +50,10 @@ def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Updat
         if len(rows):
             encoder = estimator.encoder_
             kinds = None if encoder is None else encoder.kinds
-            found = _features(read_content(rows, kinds, estimator.n_features_in_), estimator)
+            content = read_content(rows, kinds, estimator.n_features_in_)
+            with warnings.catch_warnings():  # they were given when the nodes were added
+                warnings.simplefilter("ignore", InputWarning)
+                found = encoded_features(content, estimator)
         region = replace(region, near_features=found)
     columns = growth.update(region)
     before, after = region.states[VECTOR], columns[VECTOR]
@@ -117,8 +122,8 @@ def _margin_shift(update: Update) -> float:
     return float(np.clip(1 - cosines, 0, 2).max(initial=0.0))
 
 
-def _features(content: Any, estimator: Estimator) -> Features:
-    """What describes some nodes, encoded."""
-    attributes = None if estimator.encoder_ is None else content
+def encoded_features(content: Any, estimator: Estimator) -> Features:
+    """What describes some nodes, encoded; refuses what the estimator was not fitted on."""
+    attributes = content if isinstance(content, Attributes) else None
     graph = Graph(content if attributes is None else None, attributes=attributes)
     return estimator.features(graph)
