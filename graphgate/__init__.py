@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from graphgate.store.store import Store
     from graphgate.tasks.classification import classify
     from graphgate.tasks.clustering import cluster
-    from graphgate.tasks.domains import cluster_anndata
+    from graphgate.tasks.domains import cluster_anndata, transfer_anndata
     from graphgate.tasks.holdings import embed
     from graphgate.tasks.links import evaluate_links
     from graphgate.tasks.node_classifier import NodeClassifier
@@ -123,6 +123,7 @@ _HOMES = {
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
     "to_tables": "io.graph_writer",
+    "transfer_anndata": "tasks.domains",
     "transform_anndata": "scverse.annotate",
     "write_embedding": "io.embeddings",
     "write_figures": "visualization.gallery",
@@ -181,6 +182,7 @@ __all__ = [
     "to_networkx",
     "to_pyg",
     "to_tables",
+    "transfer_anndata",
     "transform_anndata",
     "write_embedding",
     "write_figures",

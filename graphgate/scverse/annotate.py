@@ -33,10 +33,13 @@ def embed_anndata(
     n_neighbors: int | None = None,
     batch_key: str | None = None,
     layer: str | None = None,
+    neighbors_key: str | None = None,
+    use_rep: str | None = None,
     key_added: str = "X_gate",
     denoise: bool = False,
+    copy: bool = False,
     **params: Any,
-) -> Estimator:
+) -> Any:
     """Learn an embedding of the cells (or spots) of a tissue and write it into the AnnData.
 
     Parameters
@@ -51,8 +54,12 @@ def embed_anndata(
     batch_key : a column of obs with the sample of each cell. Cells of different samples are never
         neighbors, whatever their coordinates.
     layer : the layer with the features; None is X.
+    neighbors_key : the key of uns under which scanpy or squidpy has stored neighbors, such as
+        "neighbors" or "spatial_neighbors", in place of `obsp`.
+    use_rep : the key of obsm with the features, such as "X_pca", in place of X.
     key_added : the key of obsm for the embedding.
     denoise : also write the reconstruction X̂ of the features as a dense layer.
+    copy : annotate a copy, and return that in place of the estimator.
     params : parameters of the estimator, such as random_state. Defaults that differ are
         n_components=30 and structure=False for "linear", and dims=(512, 30) for "gate".
 
@@ -64,14 +71,18 @@ def embed_anndata(
 
     Returns the fitted estimator, which `transform_anndata` applies to further samples.
     """
-    options = TissueOptions(obsp, radius, n_neighbors, batch_key, layer)
+    options = TissueOptions(
+        *(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep
+    )
+    _check_denoise(options, denoise=denoise)
     gate = named_estimator(method, DEFAULTS.get(method, {}) | params)
     graph = tissue_graph(adata, options)
     gate.fit(graph)
     gate.notes_ = {"tissue": asdict(options)}
+    adata = adata.copy() if copy else adata
     _write(adata, gate, options, gate.embedding_, gate.encode(graph), key_added, denoise=denoise)
     adata.uns[RECORD] |= _training_record(gate)
-    return gate
+    return adata if copy else gate
 
 
 def transform_anndata(
@@ -94,6 +105,7 @@ def transform_anndata(
     if batch_key is not None:
         options = replace(options, batch_key=batch_key)
     check_adata(adata)
+    _check_denoise(options, denoise=denoise)
     genes = [str(name) for name in gate.feature_names_in_]
     if denoise and len(genes) != adata.n_vars:
         raise InputError(
@@ -105,6 +117,14 @@ def transform_anndata(
     encoded = gate.encode(graph)
     _write(adata, gate, options, encoded.embedding, encoded, key_added, denoise=denoise)
     return adata if copy else None
+
+
+def _check_denoise(options: TissueOptions, *, denoise: bool) -> None:
+    if denoise and options.use_rep not in (None, "X"):
+        raise InputError(
+            f"denoise=True reconstructs genes, but the features are obsm[{options.use_rep!r}]; "
+            "use one of the two"
+        )
 
 
 def _tissue_options(gate: Estimator) -> TissueOptions:

@@ -20,6 +20,8 @@ def from_anndata(
     n_neighbors: int | None = None,
     batch_key: str | None = None,
     layer: str | None = None,
+    neighbors_key: str | None = None,
+    use_rep: str | None = None,
     labels_key: str | None = None,
     split_key: str | None = None,
 ) -> Graph:
@@ -28,7 +30,9 @@ def from_anndata(
     Node ids are obs_names, feature names var_names. `labels_key` and `split_key` are columns of
     obs; for the other parameters see `embed_anndata`.
     """
-    options = TissueOptions(obsp, radius, n_neighbors, batch_key, layer)
+    options = TissueOptions(
+        *(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep
+    )
     labels = None if labels_key is None else _values(adata, labels_key)
     splits = None
     if split_key is not None:

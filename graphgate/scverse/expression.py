@@ -42,6 +42,36 @@ def obs_column(adata: Any, key: str) -> Any:
     return adata.obs[key]
 
 
+def representation(adata: Any, use_rep: str) -> np.ndarray:
+    """(cells, D) finite numbers in obsm."""
+    if use_rep not in adata.obsm:
+        raise InputError(
+            f"obsm has no {use_rep!r}; run embed_anndata first, or use one of its keys: "
+            f"{keys_of(adata.obsm)}"
+        )
+    try:
+        vectors = np.asarray(adata.obsm[use_rep], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"obsm[{use_rep!r}] must be a matrix of numbers: {error}") from None
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise InputError(
+            f"obsm[{use_rep!r}] has shape {vectors.shape}, or values that are not finite; it needs "
+            "one finite vector per cell"
+        )
+    return vectors
+
+
+def connectivities_key(adata: Any, neighbors_key: str) -> str:
+    """The key of obsp that a key of uns names, as scanpy's and squidpy's neighbors write it."""
+    found = adata.uns.get(neighbors_key)
+    if not hasattr(found, "get") or "connectivities_key" not in found:
+        raise InputError(
+            f"uns has no neighbors {neighbors_key!r}; its keys are {keys_of(adata.uns)}, and "
+            "scanpy.pp.neighbors writes 'neighbors'"
+        )
+    return str(found["connectivities_key"])
+
+
 def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Features:
     """(cells, genes) values of X or of a layer; with `genes`, their columns in that order."""
     if layer is not None and layer not in adata.layers:

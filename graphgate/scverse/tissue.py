@@ -12,7 +12,14 @@ from scipy.spatial import KDTree
 from graphgate.errors import InputError, InputWarning
 from graphgate.estimators.hyperparameters import integer, number
 from graphgate.graph.graph import Graph
-from graphgate.scverse.expression import check_adata, expression, keys_of, obs_column
+from graphgate.scverse.expression import (
+    check_adata,
+    connectivities_key,
+    expression,
+    keys_of,
+    obs_column,
+    representation,
+)
 
 SPATIAL = "spatial"
 HEXAGONAL = 6  # neighbors of a spot in a hexagonal array
@@ -25,10 +32,12 @@ class TissueOptions:
     """Which cells are neighbors, and which values are their features.
 
     obsp : a key of obsp; None finds neighbors by the coordinates in obsm["spatial"].
+    neighbors_key : or a key of uns that names it, as scanpy's neighbors writes it.
     radius : all cells within this distance are neighbors, in the unit of the coordinates.
     n_neighbors : or the nearest cells are, in either direction; 6 if neither is given.
     batch_key : a column of obs; cells of different samples are never neighbors.
     layer : the layer with the features; None is X.
+    use_rep : or a key of obsm with the features, such as "X_pca"; "X" is X.
     """
 
     obsp: str | None = None
@@ -36,18 +45,25 @@ class TissueOptions:
     n_neighbors: int | None = None
     batch_key: str | None = None
     layer: str | None = None
+    neighbors_key: str | None = None
+    use_rep: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("obsp", "batch_key", "layer"):
+        for name in ("obsp", "batch_key", "layer", "neighbors_key", "use_rep"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise InputError(f"{name} must be a string or None, got {value!r}")
         if self.radius is not None and self.n_neighbors is not None:
             raise InputError("radius and n_neighbors are mutually exclusive; pass one of them")
-        if self.obsp is not None and not self.radius is self.n_neighbors is None:
+        if self.obsp is not None and self.neighbors_key is not None:
+            raise InputError("obsp and neighbors_key are mutually exclusive; pass one of them")
+        stored = self.obsp or self.neighbors_key
+        if stored is not None and not self.radius is self.n_neighbors is None:
             raise InputError(
-                "radius and n_neighbors apply to coordinates; leave them out to use "
-                f"obsp[{self.obsp!r}]"
+                "radius and n_neighbors apply to coordinates; leave them out to use the neighbors "
+                f"of {stored!r}"
             )
+        if self.layer is not None and self.use_rep is not None:
+            raise InputError("layer and use_rep are mutually exclusive; pass one of them")
         if self.n_neighbors is not None:
             integer("n_neighbors", self.n_neighbors)
         if self.radius is not None and not 0 < number("radius", self.radius) < np.inf:
@@ -62,18 +78,26 @@ def tissue_graph(
     fields : further arguments of `Graph`, such as labels.
     """
     check_adata(adata)
-    x = expression(adata, options.layer, genes)
+    if options.use_rep in (None, "X"):
+        x = expression(adata, options.layer, genes)
+        names = list(adata.var_names) if genes is None else list(genes)
+    else:
+        x = representation(adata, options.use_rep)
+        names = [f"{options.use_rep}[{at}]" for at in range(x.shape[1])]
     samples = _samples(adata, options.batch_key)
-    if options.obsp is None:
+    obsp = options.obsp
+    if options.neighbors_key is not None:
+        obsp = connectivities_key(adata, options.neighbors_key)
+    if obsp is None:
         adjacency, directed = _by_coordinates(adata, options, samples), False
     else:
-        adjacency, directed = _by_obsp(adata, options.obsp, samples)
+        adjacency, directed = _by_obsp(adata, obsp, samples)
     return Graph(
         x,
         adjacency,
         ids=list(adata.obs_names),
         directed=directed,
-        feature_names=list(adata.var_names) if genes is None else list(genes),
+        feature_names=names,
         **fields,
     )
 

@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 
 from graphgate.errors import InputError
-from graphgate.scverse.expression import check_adata, keys_of
+from graphgate.estimators.hyperparameters import integer
+from graphgate.scverse.expression import check_adata, obs_column, representation
 from graphgate.tasks.clustering import cluster_vectors
 
 
@@ -25,12 +27,7 @@ def cluster_anndata(
     are numbered by size, "0" being the largest. Returns None, or with `copy` an annotated copy.
     """
     check_adata(adata)
-    if use_rep not in adata.obsm:
-        raise InputError(
-            f"obsm has no {use_rep!r}; run embed_anndata first, or use one of its keys: "
-            f"{keys_of(adata.obsm)}"
-        )
-    vectors = np.asarray(adata.obsm[use_rep], dtype=np.float64)
+    vectors = representation(adata, use_rep)
     # Tissues have many cells per dimension, enough to learn full covariances.
     found = cluster_vectors(
         vectors, n_clusters, method=method, covariance_type="full", random_state=random_state
@@ -40,4 +37,62 @@ def cluster_anndata(
     adata = adata.copy() if copy else adata
     categories = pd.Categorical.from_codes(found, [*map(str, range(n_clusters))])
     adata.obs[key_added] = pd.Series(categories, index=adata.obs_names)
+    return adata if copy else None
+
+
+def transfer_anndata(
+    adata: Any,
+    adata_ref: Any,
+    obs: str,
+    *,
+    use_rep: str = "X_gate",
+    n_neighbors: int = 15,
+    key_added: str | None = None,
+    copy: bool = False,
+) -> Any:
+    """Carry labels, such as domains, from the cells of one slice to those of another.
+
+    Each cell gets the label that most of the nearest cells of the reference have, counted with the
+    inverse of their distance; cells of the reference without a label have no vote.
+
+    Parameters
+    ----------
+    adata : the new slice. Its vectors must be those of the same model as the reference's: run
+        `transform_anndata` on it.
+    adata_ref : the slice with labels.
+    obs : the column of `adata_ref.obs` with the labels.
+    use_rep : the key of obsm with the vectors, in both.
+    n_neighbors : number of cells of the reference that vote.
+    key_added : the column of `adata.obs` to write; the default is the same name.
+    copy : annotate a copy, and return it.
+
+    Writes categories into obs[key_added], the fraction of the votes into obs[key_added + "_votes"],
+    and the colors of the reference, where it has them, into uns[key_added + "_colors"].
+    """
+    check_adata(adata)
+    check_adata(adata_ref)
+    column = obs_column(adata_ref, obs).astype("category")
+    known = column.notna().to_numpy()
+    if not known.any():
+        raise InputError(f"no cell of the reference has a label in obs[{obs!r}]")
+    vectors, reference = representation(adata, use_rep), representation(adata_ref, use_rep)
+    if vectors.shape[1] != reference.shape[1]:
+        raise InputError(
+            f"obsm[{use_rep!r}] has {vectors.shape[1]} columns, but {reference.shape[1]} in the "
+            "reference; embed both with the same model, by embed_anndata and transform_anndata"
+        )
+    voters = KNeighborsClassifier(
+        min(integer("n_neighbors", n_neighbors), int(known.sum())), weights="distance"
+    ).fit(reference[known], column.cat.codes[known])
+    votes = voters.predict_proba(vectors)
+    chosen = voters.classes_[votes.argmax(axis=1)]
+    import pandas as pd
+
+    adata = adata.copy() if copy else adata
+    key = obs if key_added is None else key_added
+    labels = pd.Categorical.from_codes(chosen, dtype=column.dtype)
+    adata.obs[key] = pd.Series(labels, index=adata.obs_names)
+    adata.obs[f"{key}_votes"] = votes.max(axis=1)
+    if f"{obs}_colors" in adata_ref.uns:
+        adata.uns[f"{key}_colors"] = list(adata_ref.uns[f"{obs}_colors"])
     return adata if copy else None
