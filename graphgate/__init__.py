@@ -62,10 +62,13 @@ if TYPE_CHECKING:
     from graphgate.store.store import Store
     from graphgate.tasks.classification import classify
     from graphgate.tasks.clustering import cluster
+    from graphgate.tasks.comparison import compare_nodes
+    from graphgate.tasks.description import Trait, describe_clusters
     from graphgate.tasks.domains import cluster_anndata, transfer_anndata
     from graphgate.tasks.holdings import embed
     from graphgate.tasks.links import evaluate_links
     from graphgate.tasks.node_classifier import NodeClassifier
+    from graphgate.tasks.outliers import find_outliers
     from graphgate.tasks.pooling import pool
     from graphgate.training.history import History
     from graphgate.visualization.gallery import write_figures
@@ -91,11 +94,14 @@ _HOMES = {
     "ReadingOptions": "io.reading_options",
     "Store": "store.store",
     "TrainingWarning": "errors",
+    "Trait": "tasks.description",
     "UnknownNodesError": "errors",
     "UnknownNodesWarning": "errors",
     "classify": "tasks.classification",
     "cluster": "tasks.clustering",
     "cluster_anndata": "tasks.domains",
+    "compare_nodes": "tasks.comparison",
+    "describe_clusters": "tasks.description",
     "embed": "tasks.holdings",
     "embed_anndata": "scverse.annotate",
     "estimate": "estimators.estimate",
@@ -103,6 +109,7 @@ _HOMES = {
     "evaluate_links": "tasks.links",
     "extend_graph": "store.batch",
     "fetch_dataset": "datasets.citation",
+    "find_outliers": "tasks.outliers",
     "from_anndata": "scverse.conversion",
     "from_networkx": "io.networkx",
     "from_pyg": "io.pyg",
@@ -150,11 +157,14 @@ __all__ = [
     "ReadingOptions",
     "Store",
     "TrainingWarning",
+    "Trait",
     "UnknownNodesError",
     "UnknownNodesWarning",
     "classify",
     "cluster",
     "cluster_anndata",
+    "compare_nodes",
+    "describe_clusters",
     "embed",
     "embed_anndata",
     "estimate",
@@ -162,6 +172,7 @@ __all__ = [
     "evaluate_links",
     "extend_graph",
     "fetch_dataset",
+    "find_outliers",
     "from_anndata",
     "from_networkx",
     "from_pyg",

@@ -42,7 +42,9 @@ def test_neighbors_of_scanpy(tissue):
     embed_anndata(tissue, neighbors_key="spatial_neighbors", **QUICKLY)
     embed_anndata(tissue, n_neighbors=4, key_added="X_same", **QUICKLY)
     np.testing.assert_allclose(tissue.obsm["X_gate"], tissue.obsm["X_same"], atol=1e-4)
-    with pytest.raises(InputError, match="uns has no neighbors 'neighbors'.*scanpy.pp.neighbors"):
+    with pytest.raises(
+        InputError, match=r"uns has no neighbors 'neighbors'.*scanpy\.pp\.neighbors"
+    ):
         embed_anndata(tissue, neighbors_key="neighbors", **QUICKLY)
     with pytest.raises(InputError, match="obsp and neighbors_key are mutually exclusive"):
         embed_anndata(tissue, neighbors_key="a", obsp="b")

@@ -9,11 +9,14 @@ import scipy.sparse as sp
 import torch
 
 from graphgate.graph.graph import Graph
+from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import EdgeDecoder
 from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.node_states import NodeStates
 from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.pattern import AttentionPattern
+
+_HALVES = 4  # random halves of the nodes, over which what a node sees of others is averaged
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class EmbeddedGraph:
     model: GATEModel
     encoded: EncoderOutput
     pattern: AttentionPattern
+    features: Features
 
     @property
     def embedding(self) -> np.ndarray:
@@ -84,6 +88,20 @@ class EmbeddedGraph:
     def reconstruction(self) -> np.ndarray:
         """X̂, (N, F), dense."""
         return self._decode().x.cpu().numpy()
+
+    def feature_errors(self) -> np.ndarray:
+        """(N,) 1 - cosine of the features of a node and of their reconstruction."""
+        return _angles(self.features, self.reconstruction())
+
+    def edge_errors(self) -> np.ndarray:
+        """(N,) mean of 1 - cosine of centered vectors over the edges of a node; NaN without.
+
+        The inner products of the structure loss are mostly a matter of the lengths of vectors.
+        """
+        pattern = self.attention.average
+        rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+        h = self.embedding - self.embedding.mean(axis=0)
+        return _mean_per_node(_angles(h[rows], h[pattern.indices]), pattern)
 
     @torch.no_grad()
     def _decode(self) -> DecoderOutput:
@@ -121,3 +139,36 @@ class ScoredGraph:
         context = self.states.context.rows(slice(0, self.graph.n_nodes))
         z = self.model.reconstruction.coordinates(context)
         return self.model.coordinates.inverse_transform(z, self.graph.x)
+
+    @torch.no_grad()
+    def feature_errors(self) -> np.ndarray:
+        """(N,) 1 - cosine of the coordinates of a node and of what other nodes suggest."""
+        every = slice(0, self.graph.n_nodes)
+        own, seen = self.states.own.rows(every), self.states.seen_by_others(_HALVES)
+        return _angles(own.numpy(), (seen @ self.model.reconstruction.weights).numpy())
+
+    def edge_errors(self) -> np.ndarray:
+        """(N,) mean of -log p over the edges of a node; NaN where it has none, or no decoder."""
+        if self.edge_values is None:
+            return np.full(self.graph.n_nodes, np.nan)
+        scores = self.edge_values.average
+        return _mean_per_node(-np.log(np.maximum(scores.data, 1e-12)), scores)
+
+
+def _angles(one: Any, other: np.ndarray) -> np.ndarray:
+    """(N,) 1 - cosine of the rows of two matrices, the first of which may be sparse."""
+    squares = one.multiply(one).sum(axis=1) if sp.issparse(one) else (one**2).sum(axis=1)
+    products = (one.multiply(other) if sp.issparse(one) else one * other).sum(axis=1)
+    lengths = np.sqrt(squares * (other**2).sum(axis=1))
+    return 1 - products / np.maximum(lengths, 1e-30)
+
+
+def _mean_per_node(values: np.ndarray, pattern: sp.csr_array) -> np.ndarray:
+    """(N,) mean over edges from or to a node other than itself; NaN where there is none."""
+    n = pattern.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
+    between = rows != pattern.indices
+    ends = np.concatenate([rows[between], pattern.indices[between]])
+    sums = np.bincount(ends, np.tile(values[between], 2), n)
+    counts = np.bincount(ends, minlength=n)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

@@ -312,7 +312,7 @@ class GATE(GraphEmbedder):
                 "the embedding has values that are not finite: weights or features are too large; "
                 "train with a lower learning_rate, or scale the features"
             )
-        return EmbeddedGraph(self.model_, encoded, pattern)
+        return EmbeddedGraph(self.model_, encoded, pattern, graph.x)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""

@@ -94,6 +94,20 @@ class NodeStates:
             shortest=shortest,
         )
 
+    def seen_by_others(self, halves: int) -> Tensor:
+        """(n, r), like `seen`, averaged over random halves; the states must be those of all nodes.
+
+        A node is never in the half that it sees.
+        """
+        own, context = (each.rows(slice(0, len(self.own))) for each in (self.own, self.context))
+        generator = torch.Generator().manual_seed(0)
+        total = torch.zeros_like(own)
+        for _ in range(halves):
+            masked = (torch.rand(len(own), 1, generator=generator) < 0.5).to(own.dtype)
+            half = self.propagation.smooth(own * masked, CONTEXT_STEPS, CONTEXT_RESTART)
+            total += torch.where(masked > 0, context - half, half)
+        return total / halves
+
     def unit_vectors(self, vectors: Tensor) -> Tensor:
         """Rows of length 1, for coordinates of any depth."""
         return unit_rows(vectors, self.shortest)

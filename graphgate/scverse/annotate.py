@@ -71,9 +71,7 @@ def embed_anndata(
 
     Returns the fitted estimator, which `transform_anndata` applies to further samples.
     """
-    options = TissueOptions(
-        *(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep
-    )
+    options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     _check_denoise(options, denoise=denoise)
     gate = named_estimator(method, DEFAULTS.get(method, {}) | params)
     graph = tissue_graph(adata, options)

@@ -30,9 +30,7 @@ def from_anndata(
     Node ids are obs_names, feature names var_names. `labels_key` and `split_key` are columns of
     obs; for the other parameters see `embed_anndata`.
     """
-    options = TissueOptions(
-        *(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep
-    )
+    options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     labels = None if labels_key is None else _values(adata, labels_key)
     splits = None
     if split_key is not None:

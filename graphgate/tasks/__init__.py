@@ -2,5 +2,6 @@
 
 The modules in import order:
 
-    holdings, node_classifier, classification, clustering, domains, links, edge_attention, pooling
+    holdings, node_classifier, classification, cluster_number, description, clustering, domains,
+    comparison, outliers, links, edge_attention, pooling
 """

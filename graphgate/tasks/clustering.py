@@ -12,8 +12,12 @@ from sklearn.mixture import GaussianMixture
 
 from graphgate.errors import InputError
 from graphgate.estimators.hyperparameters import seed
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import as_embedding
 from graphgate.tasks.classification import encode_labels
+from graphgate.tasks.cluster_number import choose_n_clusters
+from graphgate.tasks.description import Trait, describe_clusters
 
 ClusterMethod = Literal["kmeans", "gaussian-mixture"]
 CLUSTER_METHODS: tuple[str, ...] = get_args(ClusterMethod)
@@ -24,31 +28,37 @@ class Clustering:
     """What `cluster` found.
 
     clusters : (N,) integers from 0, the largest cluster first.
-    sizes : number of nodes per cluster.
+    sizes : number of nodes per cluster; a single one if there are no clusters.
     agreement : "nmi", "ari" and "accuracy" against the labels, in percent; None without labels.
+    traits : per cluster, what is over-represented in it, by `describe_clusters`; None if nothing
+        was given that describes the nodes.
     """
 
     clusters: np.ndarray
     sizes: np.ndarray
     agreement: dict[str, float] | None
+    traits: list[list[Trait]] | None = None
 
 
 def cluster(
     embedding: Any,
-    n_clusters: int | None = None,
+    n_clusters: int | str | None = None,
     *,
     method: str = "kmeans",
     labels: Any = None,
+    described: Graph | Attributes | None = None,
     random_state: int | None = 0,
 ) -> Clustering:
-    """Cluster the nodes of an embedding and, where labels are known, compare with them.
+    """Cluster the nodes of an embedding, describe the clusters, and compare them with labels.
 
     Parameters
     ----------
     embedding : an `Embedding`, or an (N, D) array.
-    n_clusters : the default is the number of classes.
+    n_clusters : "auto" chooses it by the vectors alone, at most 20, and may find that there are no
+        clusters; the default is the number of classes, or "auto" without labels.
     method : "kmeans" or "gaussian-mixture".
     labels : as in `classify`; they never influence the clusters.
+    described : the graph, or the attributes of its nodes, to describe the clusters by.
     random_state : seed of the starting points.
 
     Examples
@@ -58,24 +68,30 @@ def cluster(
     ([0, 0, 0, 1, 1], 100.0)
     """
     codes, classes = encode_labels(embedding, labels)
-    if n_clusters is None and not classes:
-        raise InputError("n_clusters is required where no node has a label")
-    vectors = as_embedding(embedding).vectors
-    wanted = len(classes) if n_clusters is None else n_clusters
-    found = cluster_vectors(vectors, wanted, method=method, random_state=random_state)
-    return Clustering(found, np.bincount(found), agreement(codes, found) if classes else None)
+    found = cluster_vectors(
+        as_embedding(embedding).vectors,
+        (len(classes) or "auto") if n_clusters is None else n_clusters,
+        method=method,
+        random_state=random_state,
+    )
+    return Clustering(
+        found,
+        np.bincount(found),
+        agreement(codes, found) if classes else None,
+        None if described is None else describe_clusters(described, found),
+    )
 
 
 def cluster_vectors(
     vectors: np.ndarray,
-    n_clusters: int,
+    n_clusters: int | str,
     *,
     method: str = "kmeans",
     covariance_type: Literal["diag", "full"] = "diag",
     mini_batch: bool = False,
     random_state: int | None = 0,
 ) -> np.ndarray:
-    """(N,) cluster numbers from 0, the largest cluster first.
+    """(N,) cluster numbers from 0, the largest cluster first; `n_clusters` may be "auto".
 
     "kmeans" keeps the best of ten initializations, or of three with `mini_batch`.
     "gaussian-mixture" keeps the best of three; `covariance_type` "full" needs many nodes per
@@ -86,8 +102,10 @@ def cluster_vectors(
     if not np.isfinite(vectors).all():
         raise InputError("the embedding has values that are not finite; train it again")
     random_state = None if random_state is None else seed(random_state)
-    if n_clusters < 1:
-        raise InputError(f"n_clusters must be an integer ≥ 1, got {n_clusters}")
+    if n_clusters == "auto":
+        n_clusters = choose_n_clusters(vectors, random_state=random_state)
+    if isinstance(n_clusters, str) or n_clusters < 1:
+        raise InputError(f"n_clusters must be an integer ≥ 1 or 'auto', got {n_clusters!r}")
     if (distinct := count_distinct(vectors, n_clusters)) < n_clusters:
         raise InputError(
             f"n_clusters={n_clusters}, but the {len(vectors):,} nodes have only {distinct:,} "

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from graphgate.errors import InputError
@@ -13,7 +12,7 @@ from graphgate.tasks.clustering import cluster_vectors
 
 def cluster_anndata(
     adata: Any,
-    n_clusters: int,
+    n_clusters: int | str = "auto",
     *,
     method: str = "kmeans",
     use_rep: str = "X_gate",
@@ -23,8 +22,9 @@ def cluster_anndata(
 ) -> Any:
     """Cluster the cells by obsm[use_rep] and write the clusters as categories into obs[key_added].
 
-    `method` is "kmeans" or "gaussian-mixture" (clusters of different size and spread). Clusters
-    are numbered by size, "0" being the largest. Returns None, or with `copy` an annotated copy.
+    `n_clusters` "auto" chooses their number by the vectors, see `cluster`. `method` is "kmeans" or
+    "gaussian-mixture" (clusters of different size and spread). Clusters are numbered by size, "0"
+    being the largest. Returns None, or with `copy` an annotated copy.
     """
     check_adata(adata)
     vectors = representation(adata, use_rep)
@@ -35,7 +35,7 @@ def cluster_anndata(
     import pandas as pd
 
     adata = adata.copy() if copy else adata
-    categories = pd.Categorical.from_codes(found, [*map(str, range(n_clusters))])
+    categories = pd.Categorical.from_codes(found, [*map(str, range(found.max() + 1))])
     adata.obs[key_added] = pd.Series(categories, index=adata.obs_names)
     return adata if copy else None
 

@@ -1,0 +1,187 @@
+"""What the nodes of a cluster have in common: words, categories and numbers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import false_discovery_control, hypergeom, norm, rankdata
+
+from graphgate.errors import InputError
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.graph import Graph
+
+FEWEST = 3  # nodes that have a word or a category, for it to be tested
+
+
+@dataclass(frozen=True)
+class Trait:
+    """Something that nodes of a cluster have more often, or have more or less of, than others.
+
+    name : the column or the feature.
+    value : the word or category; None for numbers.
+    inside, outside : the fraction of nodes that have it, in the cluster and elsewhere; for numbers,
+        the median.
+    p_value : adjusted for the number of traits and clusters that were tested.
+    """
+
+    name: str
+    value: Any
+    inside: float
+    outside: float
+    p_value: float
+
+    def __str__(self) -> str:
+        if self.value is None:
+            way = "high" if self.inside >= self.outside else "low"
+            return f"{way} {self.name} (median {self.inside:.4g}, elsewhere {self.outside:.4g})"
+        shown = self.name if self.value is True else f"{self.name} {self.value}"
+        return f"{shown} ({self.inside:.0%}, elsewhere {self.outside:.0%})"
+
+
+class _Tests(NamedTuple):
+    """One column per trait. p_values, inside, outside : (C, M)."""
+
+    names: list[tuple[str, Any]]
+    p_values: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+
+
+def describe_clusters(
+    described: Graph | Attributes, clusters: Any, *, most: int = 5, alpha: float = 0.01
+) -> list[list[Trait]]:
+    """What is over-represented in each cluster, the clearest first.
+
+    Parameters
+    ----------
+    described : a graph, of which labels are not looked at, or a table of attributes.
+    clusters : (N,) integers from 0, as in `cluster(…).clusters`.
+    most : traits per cluster.
+    alpha : false discovery rate over all traits and clusters (Benjamini–Hochberg). A clustering at
+        random has no traits, except in a fraction `alpha` of all cases.
+
+    Words, categories, booleans and features of only 0 and 1, or sparse ones, are tested by Fisher's
+    exact test, numbers by the rank test of Mann and Whitney. Where clusters were found from the
+    same attributes, the tests rank and filter what describes them, but prove nothing.
+
+    Examples
+    --------
+    >>> table = Attributes.from_columns({"town": ["Ulm"] * 9 + ["Bern"] * 9})
+    >>> for traits in describe_clusters(table, [0] * 9 + [1] * 9):
+    ...     print(*traits)
+    town Ulm (100%, elsewhere 0%)
+    town Bern (100%, elsewhere 0%)
+    """
+    codes = np.asarray(clusters)
+    n = described.n_nodes if isinstance(described, Graph) else len(described)
+    if codes.shape != (n,) or codes.dtype.kind not in "iu" or codes.min() < 0:
+        raise InputError(f"clusters must be {n:,} integers from 0, one per node")
+    members = _members(codes)
+    tests = [_presence(*each, members) for each in indicators(described)]
+    tests += [_rank_test(*each, members) for each in _numbers(described)]
+    tests = [each for each in tests if each.names]
+    if not tests:
+        return [[] for _ in range(members.shape[0])]
+    names = [name for each in tests for name in each.names]
+    p_values, inside, outside = (
+        np.concatenate([each[at] for each in tests], axis=1) for at in (1, 2, 3)
+    )
+    adjusted = false_discovery_control(p_values.ravel()).reshape(p_values.shape)
+    found = []
+    for row in range(members.shape[0]):
+        order = np.lexsort((-np.abs(inside[row] - outside[row]), p_values[row]))
+        kept = [at for at in order if adjusted[row, at] <= alpha][:most]
+        values = np.stack([inside[row], outside[row], adjusted[row]], axis=1)[kept].tolist()
+        found.append([Trait(*names[at], *three) for at, three in zip(kept, values, strict=True)])
+    return found
+
+
+def _members(codes: np.ndarray) -> sp.csr_array:
+    """(C, N) of 0 and 1."""
+    n = len(codes)
+    return sp.csr_array((np.ones(n), (codes, np.arange(n))), (int(codes.max()) + 1, n))
+
+
+def _attributes(described: Any) -> Attributes | None:
+    return described.attributes if isinstance(described, Graph) else described
+
+
+def indicators(described: Any) -> Iterator[tuple[list[tuple[str, Any]], sp.csr_array]]:
+    """Names and an (N, M) matrix of 0 and 1, for everything that a node has or has not."""
+    table = _attributes(described)
+    if table is None:
+        if described.x is not None and _is_presence(described.x):
+            x = sp.csr_array(described.x != 0, dtype=np.float64)
+            yield [(name, True) for name in _feature_names(described)], x
+        return
+    for name in table:
+        column = table[name]
+        if column.kind == "words":
+            words = sp.csr_array(column.values > 0, dtype=np.float64)
+            yield [(name, word) for word in column.vocabulary], words
+        elif column.kind == "category":
+            rows = np.flatnonzero(~column.missing)
+            shape = (len(column), len(column.vocabulary))
+            ones = sp.csr_array((np.ones(len(rows)), (rows, column.values[rows])), shape)
+            yield [(name, value) for value in column.vocabulary], ones
+        elif column.kind == "boolean":
+            both = np.stack([column.values == 1, column.values == 0], axis=1)
+            yield [(name, True), (f"not {name}", True)], sp.csr_array(both, dtype=np.float64)
+
+
+def _numbers(described: Any) -> Iterator[tuple[list[tuple[str, Any]], np.ndarray]]:
+    """Names and an (N, M) matrix of numbers, NaN where missing."""
+    table = _attributes(described)
+    if table is None:
+        if described.x is not None and not _is_presence(described.x):
+            yield [(name, None) for name in _feature_names(described)], described.x
+        return
+    for name in table:
+        if table[name].kind == "number":
+            yield [(name, None)], table[name].values[:, None]
+
+
+def _is_presence(x: Any) -> bool:
+    """Sparse features are counts of something; dense ones are, if they are only 0 and 1."""
+    return sp.issparse(x) or bool(np.isin(x, (0, 1)).all())
+
+
+def _feature_names(graph: Graph) -> Sequence[str]:
+    return graph.feature_names or [f"feature {at}" for at in range(graph.n_features)]
+
+
+def _presence(names: list[tuple[str, Any]], has: sp.csr_array, members: sp.csr_array) -> _Tests:
+    """Fisher's exact test of "more often in this cluster than elsewhere"."""
+    n, totals = has.shape[0], has.sum(axis=0)
+    tested = np.flatnonzero((totals >= FEWEST) & (totals < n))
+    counts, totals = (members @ has[:, tested]).toarray(), totals[tested]
+    sizes = np.diff(members.indptr)[:, None]
+    p_values = hypergeom.sf(counts - 1, n, totals, sizes)
+    elsewhere = (totals - counts) / np.maximum(n - sizes, 1)
+    return _Tests([names[at] for at in tested], p_values, counts / sizes, elsewhere)
+
+
+def _rank_test(names: list[tuple[str, Any]], values: np.ndarray, members: sp.csr_array) -> _Tests:
+    """Two-sided, by the normal approximation with a correction for ties."""
+    shape = (members.shape[0], values.shape[1])
+    p_values, inside, outside = np.ones(shape), np.zeros(shape), np.zeros(shape)
+    codes = members.T.tocsr().indices  # one per node
+    for at in range(shape[1]):
+        known = ~np.isnan(values[:, at])
+        column, of = values[known, at], codes[known]
+        sizes = np.bincount(of, minlength=shape[0])
+        _, ties = np.unique(column, return_counts=True)
+        n = len(column)
+        if n < 2 or len(ties) < 2:
+            continue
+        ranks = np.bincount(of, rankdata(column), shape[0])
+        others = n - sizes
+        spread = sizes * others / 12 * (n + 1 - (ties**3 - ties).sum() / (n * (n - 1)))
+        for row in np.flatnonzero((sizes > 0) & (others > 0)):
+            distance = abs(ranks[row] - sizes[row] * (n + 1) / 2) - 0.5
+            p_values[row, at] = 2 * norm.sf(max(distance, 0) / np.sqrt(spread[row]))
+            inside[row, at] = np.median(column[of == row])
+            outside[row, at] = np.median(column[of != row])
+    return _Tests(names, np.minimum(p_values, 1), inside, outside)
