@@ -202,6 +202,8 @@ def test_a_column_of_300_categories_can_be_searched(seen):
     color_by(seen, "town")
     rows = seen.tab.locator("#legend li")
     assert rows.count() == 100
+    alphas = seen.tab.evaluate("[...map.dots.colors.filter((_, at) => at % 4 === 3)]")
+    assert set(alphas) == {90, 235}  # rare towns are faint
     assert "200 more" in seen.tab.inner_text("#legend-note")
     seen.tab.fill("#legend-search", "town 29")
     assert all("Town 29" in text for text in rows.all_inner_texts())

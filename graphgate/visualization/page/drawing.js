@@ -46,6 +46,12 @@ function isHidden(node) {
   return state.hidden.size > 0 && state.hidden.has(state.column.values[node]);
 }
 
+/** Whether a node's category is too rare for a color; such nodes are faint, to hide no other. */
+function isRare(node) {
+  const { column } = state;
+  return column?.kind === "category" && column.values[node] >= 0 && !paletteOf(column).has(column.values[node]);
+}
+
 function repaint() {
   paintNodes();
   paintEdges();
@@ -58,7 +64,7 @@ function paintNodes() {
   for (let node = 0; node < N; node++) {
     if (isHidden(node)) continue;
     colors.set(colorOf(node), 4 * node);
-    colors[4 * node + 3] = !members || members[node] ? 235 : 38;
+    colors[4 * node + 3] = members && !members[node] ? 38 : isRare(node) ? 90 : 235;
   }
   (map ?? sketch).setColors(colors);
 }
