@@ -13,6 +13,7 @@ within its sub-package, whose docstring lists the modules in order:
     linear         the linear auto-encoder, solved
     estimators     LinearGATE and GATE, what users hold
     store          a graph that grows, with its vectors and their neighbors
+    service        a store over HTTP
     scverse        AnnData in and out
     tasks          embed, and uses of an embedding: clusters, classes, links
     baselines      the methods the paper compares with
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.annotate import embed_anndata, transform_anndata
     from graphgate.scverse.conversion import from_anndata, to_anndata
+    from graphgate.service.server import serve
     from graphgate.store.batch import extend_graph
     from graphgate.store.neighbors import similar
     from graphgate.store.store import Store
@@ -125,6 +127,7 @@ _HOMES = {
     "read_run": "estimators.runs",
     "reproduce": "experiments.reproduce",
     "rerun": "estimators.runs",
+    "serve": "service.server",
     "similar": "store.neighbors",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
@@ -188,6 +191,7 @@ __all__ = [
     "read_run",
     "reproduce",
     "rerun",
+    "serve",
     "similar",
     "to_anndata",
     "to_networkx",

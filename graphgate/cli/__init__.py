@@ -2,15 +2,16 @@
 
 The modules in import order:
 
-    console, program, options, inputs, methods, outputs, embed, store, estimate, answers,
-    links, pictures, experiments, datasets
+    console, program, options, inputs, methods, outputs, embed, store, serve, estimate,
+    answers, links, pictures, experiments, datasets
 """
 
 from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, store, estimate, answers, links, pictures, experiments, datasets
+from graphgate.cli import embed, store, estimate, answers, links, serve, pictures, experiments
+from graphgate.cli import datasets
 
 __all__ = [
     "answers",
@@ -22,5 +23,6 @@ __all__ = [
     "links",
     "main",
     "pictures",
+    "serve",
     "store",
 ]

@@ -16,6 +16,7 @@ from graphgate.io.files import first_line
 from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
+from graphgate.store.changes import incident_edges
 from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version
 from graphgate.store.drift import Side
 from graphgate.store.growth import PLACE, VECTOR, completed
@@ -221,6 +222,17 @@ class StoreView:
         rows, cosines = self.vector_index.nearest(queries, n_neighbors, own, allowed)
         return SimilarNodes(names, ids[rows], cosines)
 
+    def rows_where(self, where: str) -> np.ndarray:
+        """The rows of `vectors()` for whose nodes a condition holds, sorted; see `similar`."""
+        return np.searchsorted(self._nodes_in_order[0], self._matching(where))
+
+    def neighbors(self, node: Any) -> list[Any]:
+        """The ids of all nodes that have an edge with a node, in either direction."""
+        own = self._numbers(node)
+        numbers = np.setdiff1d(incident_edges(self._snapshot, own)[0], own)
+        rows = self._snapshot.find("nodes", NUMBER, pa.array(numbers), [ID])
+        return rows.column(ID).to_pylist()
+
     @cached_property
     def vector_index(self) -> VectorIndex:
         """What finds the nearest vectors; it is built when it is first used."""
@@ -239,6 +251,16 @@ class StoreView:
             ) from None
         return np.sort(rows.column(NUMBER).to_numpy())
 
+    @property
+    def attribute_kinds(self) -> dict[str, Kind] | None:
+        """Kind of each attribute; None where the nodes have features."""
+        return self._kinds
+
+    @property
+    def reading(self) -> ReadingOptions:
+        """How `add` reads tables: as those of the first graph were."""
+        return ReadingOptions.from_dict(self.estimator.notes_.get("reading", {}))
+
     # --- tables ----------------------------------------------------------------------------------
 
     @property
@@ -252,11 +274,10 @@ class StoreView:
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
 
     def _expected(self) -> Expected:
-        """What is accepted by `add`: tables are read as those of the first graph were."""
-        reading = self.estimator.notes_.get("reading", {})
+        """What is accepted by `add`."""
         id_type = self._snapshot.schema("nodes").field(ID).type
         kind = self.estimator.fitted_on_
-        return Expected(kind, self._kinds, id_type, ReadingOptions.from_dict(reading))
+        return Expected(kind, self._kinds, id_type, self.reading)
 
     @cached_property
     def _nodes_in_order(self) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:

@@ -1,0 +1,73 @@
+"""Who may ask: the names by which the service is addressed, and its key."""
+
+import hmac
+import ipaddress
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphgate.errors import InputError
+
+KEY_VARIABLE = "GRAPHGATE_KEY"
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_SHORTEST = 16  # characters of a key
+_LONGEST = 4096
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is that of this machine only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_key(file: Path | None = None) -> str | None:
+    """The key in a file, or in the environment variable GRAPHGATE_KEY; None without either."""
+    if file is None:
+        key, where = os.environ.get(KEY_VARIABLE), f"the environment variable {KEY_VARIABLE}"
+    else:
+        where = str(file)
+        try:
+            with file.open(encoding="utf-8") as opened:
+                key = opened.read(_LONGEST + 1).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise InputError(f"{file}: the key cannot be read: {reason}") from None
+    if key is None:
+        return None
+    if not _SHORTEST <= len(key) <= _LONGEST or not key.isascii() or not key.isprintable():
+        raise InputError(
+            f"{where} must hold a key of at least {_SHORTEST} printable ASCII characters, such as "
+            "the output of `openssl rand -hex 32`"
+        )
+    return key
+
+
+def same_key(key: str, header: bytes) -> bool:
+    """Whether an Authorization header has the form "Bearer KEY", in constant time."""
+    scheme, _, given = header.partition(b" ")
+    return hmac.compare_digest(given.strip(), key.encode()) and scheme.lower() == b"bearer"
+
+
+def allowed_names(host: str, more: Sequence[str] = ()) -> frozenset[str]:
+    """The names that a Host header may have when the service listens on an address."""
+    names = {name.lower().strip("[]") for name in more}
+    if is_loopback(host):
+        names |= {*LOOPBACK_NAMES, host}
+    elif host not in ("0.0.0.0", "::", ""):
+        names.add(host.lower())
+    elif not names:
+        raise InputError(
+            f"{host or 'an empty host'} stands for all addresses of this machine; name those by "
+            "which the service is reached"
+        )
+    return frozenset(names)
+
+
+def host_name(header: bytes) -> str:
+    """The name in a Host header, without port and brackets."""
+    text = header.decode("latin-1").lower()
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0]

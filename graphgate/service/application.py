@@ -1,0 +1,208 @@
+"""The application: which requests there are, and how each is answered."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+import graphgate
+from graphgate.errors import InputError, printable
+from graphgate.service import messages
+from graphgate.service.answers import Answers
+from graphgate.service.guard import OPEN, Guard, Limits, Refused
+from graphgate.service.metrics import CONTENT_TYPE, Metrics
+from graphgate.service.reference import HEADERS, reference_page
+from graphgate.service.served import Follower, UnknownNodeError
+
+PATHS = OPEN | {"/info", "/metrics", "/nodes", "/similar", "/links", "/add"}
+_DESCRIPTION = (
+    "Nodes, similar nodes and suggested edges of a graph with one vector per node, and new nodes. "
+    "A mistake is answered by one sentence, and by the field that it is about."
+)
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": messages.Problem, "description": text}
+    for status, text in {
+        400: "The body is not JSON.",
+        401: "The key is missing or wrong.",
+        404: "There is no such node.",
+        408: "The request did not arrive in time.",
+        413: "The body is too large.",
+        415: "The body is not of type application/json.",
+        421: "The Host header is wrong.",
+        422: "A value is not as it must be.",
+        503: "There was no answer in time, or too many requests wait.",
+    }.items()
+}
+
+
+class Service:
+    """A store over HTTP; `asgi` is the application.
+
+    read_only : whether to refuse new nodes and edges.
+    """
+
+    def __init__(self, path: Path, limits: Limits, *, read_only: bool = False) -> None:
+        self.limits, self.read_only = limits, read_only
+        self.metrics = Metrics(PATHS)
+        self.answers = Answers(Follower(path), self.metrics)
+        self.asgi = Guard(_application(self), limits, self.metrics)
+
+    @asynccontextmanager
+    async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+        """While it runs, new versions of the store are noticed."""
+        task = asyncio.create_task(self.answers.follow())
+        yield
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        self.answers.close()
+
+
+def _application(service: Service) -> FastAPI:
+    answers = service.answers
+    app = FastAPI(
+        title="graphgate",
+        version=graphgate.__version__,
+        description=_DESCRIPTION,
+        lifespan=service.lifespan,
+        docs_url=None,
+        redoc_url=None,
+        responses=_PROBLEMS,
+    )
+    if service.limits.key is not None:
+        _require_key(app)
+
+    @app.get("/health", response_model=messages.Health)
+    async def health() -> Response:
+        """Whether the service answers; no key is needed."""
+        return _json(answers.health())
+
+    @app.get("/info", response_model=messages.Info)
+    async def info() -> Response:
+        """What the store holds, and how far its vectors may be off."""
+        return _json(answers.info())
+
+    @app.get("/nodes", response_model=messages.NodesAnswer)
+    async def nodes(query: Annotated[messages.NodesQuery, Query()]) -> Response:
+        """Attributes, labels and vectors of nodes."""
+        return _json(await answers.nodes(query.id, query.vectors))
+
+    @app.get("/similar", response_model=messages.SimilarAnswer)
+    async def similar_nodes(query: Annotated[messages.SimilarQuery, Query()]) -> Response:
+        """The stored nodes with the largest cosine similarity to stored nodes."""
+        asked = messages.SimilarRequest(ids=[*query.id], k=query.k, where=query.where)
+        return _json(await answers.similar(asked))
+
+    @app.post("/similar", response_model=messages.SimilarAnswer)
+    async def similar(asked: messages.SimilarRequest) -> Response:
+        """The same for ids, for vectors, or for nodes that are not stored, by their attributes."""
+        return _json(await answers.similar(asked))
+
+    @app.get("/links", response_model=messages.SimilarAnswer)
+    async def links(query: Annotated[messages.LinksQuery, Query()]) -> Response:
+        """Suggested edges: the most similar nodes that a node has no edge with."""
+        return _json(await answers.links(query.id, query.k))
+
+    refused: dict[int | str, dict[str, Any]] = {
+        403: {"model": messages.Problem, "description": "The service is read-only."}
+    }
+
+    @app.post("/add", response_model=messages.AddAnswer, responses=refused)
+    async def add(asked: messages.AddRequest) -> Response:
+        """Add nodes and edges, or change them; the batch goes in as a whole or not at all.
+
+        What is stored already changes nothing, so a batch can be sent again.
+        """
+        if service.read_only:
+            raise Refused(403, "this service is read-only")
+        return _json(await answers.add(asked))
+
+    @app.get("/metrics", response_class=Response)
+    async def metrics() -> Response:
+        """Counts and times of requests, for Prometheus."""
+        return Response(answers.metrics_text(), media_type=CONTENT_TYPE)
+
+    @app.get("/", include_in_schema=False)
+    @app.get("/docs", include_in_schema=False)
+    async def reference() -> Response:
+        return Response(reference_page(app.openapi()), media_type="text/html", headers=HEADERS)
+
+    _handle_errors(app)
+    return app
+
+
+def _require_key(app: FastAPI) -> None:
+    """State in the specification that a key is needed; the guard checks it."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        found = made()
+        found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        for path, operations in found["paths"].items():
+            for operation in operations.values():
+                operation["security"] = [] if path == "/health" else [{"key": []}]
+        return found
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _handle_errors(app: FastAPI) -> None:
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Response:
+        return _problem(error.status, str(error), error.field)
+
+    @app.exception_handler(UnknownNodeError)
+    async def unknown(request: Request, error: UnknownNodeError) -> Response:
+        return _problem(404, str(error), "id")
+
+    @app.exception_handler(InputError)
+    async def invalid(request: Request, error: InputError) -> Response:
+        return _problem(422, str(error), error.about)
+
+    @app.exception_handler(RequestValidationError)
+    async def mistaken(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return _problem(400, f"the body is not JSON: {first['ctx']['error']}", None)
+        where = [str(part) for part in first["loc"][1:] if _is_name(part)]
+        text = first["msg"][:1].lower() + first["msg"][1:]
+        name = printable(".".join(where), 200) or None
+        return _problem(422, f"{name or 'the request'}: {printable(text, 500)}", name)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Response:
+        sentences = {
+            404: "there is nothing at this path; see /docs",
+            405: f"{printable(request.method, 20)} is not possible here; see /docs",
+            400: "the body cannot be read as JSON",
+        }
+        sentence = sentences.get(error.status_code, str(error.detail))
+        return _problem(error.status_code, sentence, None, dict(error.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return _problem(500, "the service has failed; its log says why", None)
+
+
+def _is_name(part: Any) -> bool:
+    """Whether a part of a place is that of the request, not that of a type in a union."""
+    types = ("int", "str", "float", "bool", "list", "dict", "constrained", "function", "nullable")
+    return isinstance(part, int) or not str(part).startswith(types)
+
+
+def _problem(
+    status: int, sentence: str, field: str | None, headers: dict[str, str] | None = None
+) -> Response:
+    content = json.dumps({"error": printable(sentence, 2000), "field": field})
+    return Response(content, status, headers, media_type="application/json")
+
+
+def _json(content: dict[str, Any]) -> Response:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, media_type="application/json")

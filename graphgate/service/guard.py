@@ -1,0 +1,150 @@
+"""What every request passes: checks of its Host header, key, size and time, and the metrics."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphgate.service.access import host_name, same_key
+from graphgate.service.metrics import Metrics
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OPEN = frozenset(("/", "/docs", "/openapi.json", "/health"))  # without a key
+_CLOSING = (408, 413)  # what follows on the connection is not read
+
+
+@dataclass(frozen=True)
+class Limits:
+    """names : that a Host header may have. key : None if none is needed.
+
+    body_bytes : of a request. seconds, add_seconds : until there is an answer.
+    waiting : requests at the same time.
+    """
+
+    names: frozenset[str]
+    key: str | None = None
+    body_bytes: int = 8 << 20
+    seconds: float = 10.0
+    add_seconds: float = 120.0
+    waiting: int = 256
+
+
+class Refused(Exception):
+    """A request that is answered by a status and one sentence."""
+
+    def __init__(self, status: int, sentence: str, field: str | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.field = status, field
+
+    def body(self) -> bytes:
+        return json.dumps({"error": str(self), "field": self.field}).encode()
+
+
+class Guard:
+    """The outermost part of the application."""
+
+    def __init__(self, app: App, limits: Limits, metrics: Metrics) -> None:
+        self._app, self._limits, self._metrics = app, limits, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 0
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._metrics.in_flight += 1
+        try:
+            await self._answer(scope, receive, noting)
+        except Refused as refused:
+            if not status:
+                await _send_refusal(refused, noting)
+        finally:
+            self._metrics.in_flight -= 1
+            seconds = time.perf_counter() - start
+            self._metrics.count(scope["path"], scope["method"], status or 500, seconds)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._check(scope, headers)
+        limit = self._limits.add_seconds if scope["path"] == "/add" else self._limits.seconds
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                body = await self._body(headers, receive)
+        except TimeoutError:
+            sentence = f"the request did not arrive within {self._limits.seconds:g} s"
+            raise Refused(408, sentence) from None
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return messages.pop() if messages else await receive()
+
+        try:
+            async with asyncio.timeout(limit):
+                await self._app(scope, replay, send)
+        except TimeoutError:
+            again = "; the batch may still go in, and can be sent again" * (scope["path"] == "/add")
+            raise Refused(503, f"there was no answer within {limit:g} s{again}") from None
+
+    def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or host_name(hosts[0]) not in self._limits.names:
+            raise Refused(421, "the Host header is not one of the names of this service", "Host")
+        if (key := self._limits.key) is not None and scope["path"] not in OPEN:
+            if b"authorization" not in headers:
+                sentence = "a key is needed: send the header Authorization: Bearer KEY"
+                raise Refused(401, sentence, "Authorization")
+            if not same_key(key, headers[b"authorization"]):
+                raise Refused(401, "the key is wrong", "Authorization")
+        if self._metrics.in_flight > self._limits.waiting:
+            raise Refused(503, f"{self._limits.waiting} requests are waiting; try again later")
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != b"application/json":
+            raise Refused(415, "the body must be of type application/json", "Content-Type")
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+        most = self._limits.body_bytes
+        too_long = Refused(413, f"the body has more than {most:,} bytes; send several requests")
+        if headers.get(b"content-length", b"0").isdigit():
+            claimed = int(headers.get(b"content-length", b"0")[:20])
+            if claimed > most:
+                raise too_long
+        parts, size, more = [], 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refused(400, "the connection was closed before the request was complete")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                raise too_long
+            more = message.get("more_body", False)
+        return b"".join(parts)
+
+
+async def _send_refusal(refused: Refused, send: Send) -> None:
+    body = refused.body()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if refused.status in _CLOSING:
+        headers.append((b"connection", b"close"))
+    if refused.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if refused.status == 503:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

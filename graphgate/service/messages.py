@@ -1,0 +1,173 @@
+"""What is asked and answered, as JSON: the models from which the specification is generated."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+
+MOST_IDS = 1000
+MOST_VECTORS = 1000
+MOST_NEIGHBORS = 1000
+MOST_NODES = 10_000
+MOST_EDGES = 100_000
+LONGEST_ID = 1000  # characters
+LONGEST_CONDITION = 1000
+LONGEST_VECTOR = 16_384
+
+Text = Annotated[StrictStr, Field(max_length=LONGEST_ID)]
+NodeId = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)] | Text
+Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+Words = Annotated[list[StrictStr], Field(max_length=10_000)]
+Counts = Annotated[dict[StrictStr, Number], Field(max_length=10_000)]
+Value = StrictBool | Number | Annotated[StrictStr, Field(max_length=100_000)] | Words | Counts
+Ids = Annotated[list[NodeId], Field(min_length=1, max_length=MOST_IDS)]
+Vector = Annotated[list[Number], Field(min_length=1, max_length=LONGEST_VECTOR)]
+NeighborCount = Annotated[
+    int, Field(ge=1, le=MOST_NEIGHBORS, description="Neighbors per query.", examples=[10])
+]
+Condition = Annotated[
+    str | None,
+    Field(
+        max_length=LONGEST_CONDITION,
+        description="SQL condition on the attributes of neighbors, such as age > 30.",
+    ),
+]
+QueryIds = Annotated[
+    list[Text],
+    Field(min_length=1, max_length=MOST_IDS, description="Node id; repeat it for several."),
+]
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NodesQuery(Message):
+    id: QueryIds
+    vectors: bool = Field(True, description="Whether to return vectors.")
+
+
+class SimilarQuery(Message):
+    id: QueryIds
+    k: NeighborCount = 10
+    where: Condition = None
+
+
+class LinksQuery(Message):
+    id: QueryIds
+    k: NeighborCount = 10
+
+
+class NewNode(Message):
+    """A node with all its attributes; null where a value is missing."""
+
+    id: NodeId
+    attributes: dict[StrictStr, Value | None] = Field(default_factory=dict, max_length=10_000)
+    label: StrictInt | Text | None = None
+
+
+class NewEdge(Message):
+    source: NodeId
+    target: NodeId
+    weight: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="Only in graphs with weights."
+    )
+
+
+NewNodes = Annotated[list[NewNode], Field(max_length=MOST_NODES)]
+NewEdges = Annotated[list[NewEdge], Field(max_length=MOST_EDGES)]
+
+
+class SimilarRequest(Message):
+    """Exactly one of ids, vectors and nodes; edges connect nodes with each other and with stored
+    ones.
+    """
+
+    ids: Ids | None = None
+    vectors: Annotated[list[Vector], Field(min_length=1, max_length=MOST_VECTORS)] | None = None
+    nodes: Annotated[NewNodes, Field(min_length=1, max_length=MOST_VECTORS)] | None = None
+    edges: NewEdges = Field(default_factory=list)
+    k: Annotated[NeighborCount, Field(strict=True)] = 10
+    where: Condition = None
+
+
+class AddRequest(Message):
+    """New nodes and edges, or changed attributes, labels and weights."""
+
+    nodes: NewNodes = Field(default_factory=list)
+    edges: NewEdges = Field(default_factory=list)
+    vectors: StrictBool = Field(True, description="Whether to return vectors.")
+
+
+# --- answers -------------------------------------------------------------------------------------
+
+
+class Health(BaseModel):
+    status: str
+    version: int
+    nodes: int
+
+
+class Info(BaseModel):
+    version: int
+    method: str
+    n_nodes: int
+    n_edges: int
+    n_components: int
+    directed: bool
+    weighted: bool
+    exact_since: int
+    stale_nodes: int
+    stale_edges: int
+    stale_shift: float
+    accuracy: str
+    attributes: dict[str, str] | None = Field(
+        description="Kind of each attribute; null where nodes have features."
+    )
+
+
+class Node(BaseModel):
+    id: int | str
+    label: Any = None
+    attributes: dict[str, Any]
+    vector: list[float] | None = None
+
+
+class NodesAnswer(BaseModel):
+    version: int
+    nodes: list[Node]
+
+
+class Neighbor(BaseModel):
+    id: int | str
+    cosine: float
+
+
+class Neighbors(BaseModel):
+    id: int | str
+    neighbors: list[Neighbor]
+
+
+class SimilarAnswer(BaseModel):
+    """One result per query, in order; a vector's id is its position."""
+
+    version: int
+    results: list[Neighbors]
+
+
+class NodeVector(BaseModel):
+    id: int | str
+    vector: list[float] | None = None
+
+
+class AddAnswer(BaseModel):
+    version: int
+    added: list[NodeVector]
+    changed: list[NodeVector]
+    edges: int = Field(description="Edges that are new or have another weight.")
+
+
+class Problem(BaseModel):
+    """A mistake in one sentence; field names the part of the request that it is about."""
+
+    error: str
+    field: str | None

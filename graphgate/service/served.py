@@ -1,0 +1,171 @@
+"""The version of a store that is served, held in memory, and how it follows the store."""
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from graphgate.errors import InputError, listing
+from graphgate.graph.validation import Positions
+from graphgate.io.tables import python_column
+from graphgate.service.live_index import LiveIndex
+from graphgate.service.messages import NewEdge, NewNode
+from graphgate.store.batch import typed_ids
+from graphgate.store.store import Store, StoreChange
+
+logger = logging.getLogger(__name__)
+
+
+class UnknownNodeError(InputError):
+    """A node that the store does not have."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """One version: its store, and ids, vectors and nearest nodes in memory."""
+
+    store: Store
+    ids: np.ndarray
+    vectors: np.ndarray
+    index: LiveIndex
+    positions: Positions
+    id_type: pa.DataType
+
+    @classmethod
+    def of(cls, store: Store, before: "Served | None" = None) -> Self:
+        """A version; the index of the one before it is used where there is one."""
+        ids, vectors, _ = store.vectors()
+        if before is None:
+            index = LiveIndex.of(ids, store.vector_index)
+        else:
+            index = before.index.follow(ids, vectors)
+        id_type = pa.int64() if ids.dtype == np.int64 else pa.string()
+        return cls(store, ids, vectors, index, Positions(ids), id_type)
+
+    @property
+    def version(self) -> int:
+        return self.store.version
+
+    def rows(self, ids: Sequence[Any]) -> np.ndarray:
+        """Rows of nodes; an integer is the same id as text with the same digits."""
+        try:
+            return self.positions.rows(typed_ids(list(ids), self.id_type).to_pylist())
+        except InputError as error:
+            raise UnknownNodeError(str(error)) from None
+
+    def tables(
+        self, nodes: Sequence[NewNode], edges: Sequence[NewEdge]
+    ) -> tuple[pa.Table | None, pa.Table | None]:
+        """Edges and nodes as tables with the columns that the store reads."""
+        reading, kinds = self.store.reading, self.store.attribute_kinds
+        columns: dict[str, Any] = {}
+        if nodes:
+            if kinds is None:
+                raise InputError(
+                    "the nodes of this store have features without names, so new ones can be added "
+                    "from Python only",
+                    about="nodes",
+                )
+            _check_attributes(nodes, list(kinds))
+            columns[reading.id] = typed_ids([node.id for node in nodes], self.id_type)
+            for name in kinds:
+                columns[name] = _column(name, [node.attributes[name] for node in nodes])
+            if any(node.label is not None for node in nodes):
+                labels = [node.label for node in nodes]
+                columns[reading.label or "label"] = _column("label", labels)
+        pairs: dict[str, Any] = {}
+        if edges:
+            for name in ("source", "target"):
+                ends = [getattr(edge, name) for edge in edges]
+                pairs[getattr(reading, name)] = typed_ids(ends, self.id_type)
+            weights = [edge.weight for edge in edges]
+            if any(weight is not None for weight in weights):
+                pairs[reading.weight or "weight"] = pa.array(weights, pa.float64())
+        return (
+            pa.table(pairs) if edges else None,
+            pa.table(columns) if nodes else None,
+        )
+
+
+class Follower:
+    """Serves the last version of a store, and changes it; safe to use from several threads.
+
+    The version that is served is replaced as a whole: whoever has begun with one finishes with it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._changing, self._indexing = path, threading.Lock(), threading.Lock()
+        self.served = Served.of(Store.open(path))
+
+    def add(self, nodes: Sequence[NewNode], edges: Sequence[NewEdge]) -> StoreChange:
+        """Add nodes and edges, and serve the version with them."""
+        tables = self.served.tables(nodes, edges)
+        with self._changing:
+            change = Store.open(self._path).add(*tables)
+            self._advance()
+        return change
+
+    def follow(self) -> bool:
+        """Serve the last version if another process has made one; whether there was one."""
+        if self.served.store.history()[-1].version == self.served.version:
+            return False
+        with self._changing:
+            return self._advance()
+
+    def rebuild(self) -> bool:
+        """Build an index of the version that is served if that is due; whether it was."""
+        if not self.served.index.outdated or not self._indexing.acquire(blocking=False):
+            return False
+        try:
+            served = self.served
+            logger.info("building an index of %s vectors", f"{len(served.ids):,}")
+            index = LiveIndex.of(served.ids, served.store.vector_index)
+            with self._changing:
+                now = self.served
+                index = index if now is served else index.follow(now.ids, now.vectors)
+                self.served = Served(
+                    now.store, now.ids, now.vectors, index, now.positions, now.id_type
+                )
+            return True
+        finally:
+            self._indexing.release()
+
+    def _advance(self) -> bool:
+        last = Store.open(self._path)
+        if last.version == self.served.version:
+            return False
+        self.served = Served.of(last, self.served)
+        return True
+
+
+def _check_attributes(nodes: Sequence[NewNode], names: list[str]) -> None:
+    for node in nodes:
+        if odd := [name for name in node.attributes if name not in names]:
+            raise InputError(
+                f"node {node.id!r} has the unknown attribute {odd[0]!r}; the attributes are "
+                f"{listing(names)}",
+                about="nodes",
+            )
+        if lacking := [name for name in names if name not in node.attributes]:
+            raise InputError(
+                f"node {node.id!r} lacks the attribute {lacking[0]!r}; give all attributes, null "
+                "where a value is missing",
+                about="nodes",
+            )
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    try:
+        column = python_column(values)
+    except (pa.ArrowException, OverflowError):
+        column = None
+    if column is None:
+        raise InputError(
+            f"the values of {name!r} are of several kinds; use one for all nodes", about="nodes"
+        )
+    return column

@@ -1,0 +1,112 @@
+"""Listening on a socket."""
+
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from graphgate.errors import InputError
+from graphgate.io.files import StrPath
+from graphgate.service.access import KEY_VARIABLE, allowed_names, is_loopback, read_key
+
+_CONNECTIONS = 1000
+_HEADERS = 16 << 10  # bytes
+
+
+class Listening(NamedTuple):
+    """A service that runs. stop : ends it; may be called from another thread."""
+
+    address: str
+    stop: Callable[[], None]
+
+
+def serve(
+    store: StrPath,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    key_file: StrPath | None = None,
+    allowed_hosts: Sequence[str] = (),
+    timeout: float = 10.0,
+    max_body: int = 8 << 20,
+    read_only: bool = False,
+    ready: Callable[[Listening], None] | None = None,
+) -> None:
+    """Serve a store over HTTP until the process is interrupted.
+
+    Parameters
+    ----------
+    store : folder of a `Store`.
+    host, port : where to listen. An address that other machines can reach needs a key, which is
+        read from the environment variable GRAPHGATE_KEY or from `key_file`. Port 0 takes a free
+        one.
+    key_file : file with the key.
+    allowed_hosts : further names that a Host header may have, such as that of a reverse proxy.
+    timeout : seconds for a request to arrive, and seconds to answer it; adding may take twelve
+        times as long.
+    max_body : bytes that the body of a request may have.
+    read_only : refuse new nodes and edges.
+    ready : called with the address when the service is about to answer.
+    """
+    try:
+        import uvicorn
+
+        from graphgate.service.application import Service
+        from graphgate.service.guard import Limits
+        from graphgate.service.protocol import PatientProtocol
+    except ImportError:
+        raise InputError("a service needs FastAPI: pip install 'graphgate[serve]'") from None
+    if not timeout > 0 or max_body < 1:
+        raise InputError(f"timeout and max_body must be positive, got {timeout} and {max_body}")
+    key = read_key(None if key_file is None else Path(key_file))
+    if key is None and not is_loopback(host):
+        raise InputError(
+            f"{host or 'an empty host'} can be reached from other machines, so a key is needed; "
+            f"set the environment variable {KEY_VARIABLE}, or write the key to a file"
+        )
+    limits = Limits(allowed_names(host, allowed_hosts), key, max_body, timeout, 12 * timeout)
+    with _socket(host, port) as listening:
+        service = Service(Path(store), limits, read_only=read_only)
+        config = uvicorn.Config(
+            service.asgi,
+            http=PatientProtocol,
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=5,
+            h11_max_incomplete_event_size=_HEADERS,
+        )
+        server = uvicorn.Server(config)
+        if ready is not None:
+            number = listening.getsockname()[1]
+            name = f"[{host}]" if ":" in host else host
+            ready(Listening(f"http://{name}:{number}", lambda: _stop(server)))
+        server.run(sockets=[listening])
+
+
+def _stop(server: object) -> None:
+    server.should_exit = True  # type: ignore[attr-defined]
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    """A socket that listens, so that clients can connect before the first answer."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"ports are 0 to 65535, got {port}")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, number, _, address = found[0]
+        listening = socket.socket(family, kind, number)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_CONNECTIONS)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    return listening
