@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("tutorials/*.md"))]
 # Pages whose snippets run as they are; those of others are run in test_pages.py or by `make site`.
 WITH_CODE = (
-    *("index", "attributes", "unseen", "clustering", "links", "linear"),
+    *("index", "attributes", "unseen", "clustering", "links", "linear", "similar"),
     *("gate", "smoothing", "baselines"),
 )
 
