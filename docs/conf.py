@@ -1,6 +1,7 @@
 """Sphinx configuration of the documentation site; `make site` builds it without the network."""
 
 import os
+import shutil
 import sys
 import tempfile
 from importlib.metadata import version as installed_version
@@ -24,7 +25,7 @@ extensions = [
     "command_line",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}  # generated pages have the first
-exclude_patterns = ["extensions"]
+exclude_patterns = ["extensions", "kernel"]
 default_role = "py:obj"
 smartquotes_action = "D"  # quotation marks belong to code
 
@@ -41,18 +42,12 @@ nb_merge_streams = True
 nb_render_markdown_format = "myst"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
-# Kernels have settings of their own, whatever the user's are.
-kernel_settings = Path(tempfile.mkdtemp(), "profile_default", "ipython_kernel_config.py")
-kernel_settings.parent.mkdir()
-kernel_settings.write_text("""
-c.IPKernelApp.log_level = 40
-c.InlineBackend.figure_formats = {"retina"}
-c.InteractiveShellApp.exec_lines = [
-    "import warnings; warnings.filterwarnings('ignore', message='IProgress not found')"
-]
-""")
+# Kernels have settings of their own, and write their history elsewhere.
+kernel_settings = shutil.copytree(
+    Path(__file__).parent / "kernel", tempfile.mkdtemp(), dirs_exist_ok=True
+)
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-os.environ["IPYTHONDIR"] = str(kernel_settings.parents[1])
+os.environ |= {"IPYTHONDIR": str(kernel_settings), "COLUMNS": "100", "NO_COLOR": "1"}
 
 autosummary_generate = True
 autodoc_typehints = "description"

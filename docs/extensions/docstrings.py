@@ -11,6 +11,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 ENTRY = re.compile(r"(?P<names>\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}[A-Za-z_]\w*)*) : (?P<text>.+)")
+REFERENCE = re.compile(r":\w+:`([^`<]+?)(?: <[^>]*>)?`")  # of a page that is not here
 LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
 
 
@@ -68,7 +69,8 @@ def _escaped(text: str) -> str:
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     if str(getattr(obj, "__module__", "")).startswith("sklearn."):
-        lines[:] = [*lines[: lines.index("")], "", "Inherited from scikit-learn.", ""]
+        summary = REFERENCE.sub(r"\1", " ".join(lines[: lines.index("")]))
+        lines[:] = [summary, "", "Inherited from scikit-learn.", ""]
     else:
         lines[:] = fields(lines)
 
