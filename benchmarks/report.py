@@ -22,7 +22,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
     names = ["epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer", "linear"]
-    names += ["large", "two-hosts", "store"]
+    names += ["large", "two-hosts", "store", "faults"]
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
@@ -48,11 +48,22 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["explorer"] = explorer_table(found["explorer"]["pages"])
     if "linear" in found:
         made["linear"] = linear_table(found["linear"]["graphs"])
+    if "faults" in found:
+        made["faults"] = faults_table(found["faults"]["kinds"])
     made |= scale_report.tables(found, markdown)
     made |= store_report.tables(found, markdown)
     if found:
-        made["machine"] = machine_lines(found)
+        timed = {name: result for name, result in found.items() if "cpu" in result}
+        made["machine"] = machine_lines(timed)
     return made
+
+
+def faults_table(kinds: Mapping[str, Any]) -> str:
+    """What kills left behind, by kind of work."""
+    names = ["kills", "differing_bits", "half_written", "left_by_kill", "left_after"]
+    rows = [[kind, *(f"{found[name]:,}" for name in names)] for kind, found in kinds.items()]
+    heads = ["killed", "kills", "differing bits after resuming", "half-written files"]
+    return markdown([*heads, "hidden files after the kill", "and after resuming"], rows)
 
 
 def linear_table(graphs: Mapping[str, Any]) -> str:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from graphgate.io.networkx import from_networkx, to_networkx
     from graphgate.io.pyg import from_pyg, to_pyg
     from graphgate.io.reading_options import ReadingOptions
+    from graphgate.io.spreadsheets import spreadsheet_safe
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.annotate import embed_anndata, transform_anndata
     from graphgate.scverse.conversion import from_anndata, to_anndata
@@ -129,6 +130,7 @@ _HOMES = {
     "rerun": "estimators.runs",
     "serve": "service.server",
     "similar": "store.neighbors",
+    "spreadsheet_safe": "io.spreadsheets",
     "to_anndata": "scverse.conversion",
     "to_networkx": "io.networkx",
     "to_pyg": "io.pyg",
@@ -193,6 +195,7 @@ __all__ = [
     "rerun",
     "serve",
     "similar",
+    "spreadsheet_safe",
     "to_anndata",
     "to_networkx",
     "to_pyg",

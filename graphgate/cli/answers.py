@@ -17,6 +17,7 @@ from graphgate.cli.inputs import (
 from graphgate.cli.options import (
     Json,
     Seed,
+    SpreadsheetSafe,
 )
 from graphgate.cli.program import ANSWERS, app, write_result
 from graphgate.errors import InputError
@@ -50,6 +51,7 @@ def similar(
     out: Annotated[
         Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
     ] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Find the most similar nodes by exact cosine similarity."""
     check_files(embedding, table=out)
@@ -97,6 +99,7 @@ def cluster(
     ] = None,
     seed: Seed = 0,
     json: Json = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Cluster the nodes and, where labels are known, compare the clusters with them.
 
@@ -141,6 +144,7 @@ def classify(
     probe: Annotated[str, typer.Option(help="one-vs-rest or multinomial.")] = "one-vs-rest",
     seed: Seed = 0,
     json: Json = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Learn labels from the vectors and predict them for unlabeled nodes.
 

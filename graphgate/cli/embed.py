@@ -37,6 +37,7 @@ from graphgate.cli.options import (
     ScoresOut,
     Scratch,
     Seed,
+    SpreadsheetSafe,
     StructureWeight,
     reads_graph,
 )
@@ -105,6 +106,7 @@ def embed(
     parts_per_step: PartsPerStep = None,
     checkpoint: CheckpointFile = None,
     device: Device = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Learn an embedding of a graph and write one vector per node.
 
@@ -268,6 +270,7 @@ def transform(
     scores: ScoresOut = None,
     attention: AttentionOut = None,
     device: Device = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
 

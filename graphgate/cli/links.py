@@ -24,6 +24,7 @@ from graphgate.cli.options import (
     OptionalDataset,
     Params,
     Seed,
+    SpreadsheetSafe,
     reads_graph,
 )
 from graphgate.cli.program import ANSWERS, app, write_result
@@ -96,6 +97,7 @@ def predict_links(
     out: Annotated[
         Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
     ] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Propose the likeliest edges that the graph does not have.
 

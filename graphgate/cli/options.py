@@ -13,6 +13,7 @@ import typer
 
 import graphgate
 from graphgate.errors import InputError
+from graphgate.io.spreadsheets import SAFE
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
@@ -134,6 +135,14 @@ AttentionOut = Annotated[
 ]
 ReconstructionOut = Annotated[
     Path | None, typer.Option(help="Write reconstructed features: .parquet, .csv or .npz.")
+]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        callback=lambda given: SAFE.set(given) and None,
+        help="Put an apostrophe before text in CSV output that a spreadsheet would run.",
+    ),
 ]
 Json = Annotated[Path | None, typer.Option(help="Write the result to this .json file.")]
 

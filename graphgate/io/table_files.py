@@ -18,6 +18,7 @@ from graphgate.io.files import (
     replacing,
 )
 from graphgate.io.parquet_reader import ParquetTable
+from graphgate.io.spreadsheets import guarded, guarded_name
 from graphgate.io.tables import Table
 
 PARQUET = (".parquet", ".pq")
@@ -61,10 +62,11 @@ def write_blocks(path: StrPath, schema: pa.Schema, blocks: Iterable[pa.Table]) -
         else:
             with temporary.open("wb") as file:
                 # Arrow would quote every column name, needed or not.
-                file.write((",".join(map(_quoted, schema.names)) + "\n").encode())
+                names = [_quoted(guarded_name(name)) for name in schema.names]
+                file.write((",".join(names) + "\n").encode())
                 for block in blocks:
                     options = pyarrow.csv.WriteOptions(include_header=False)
-                    pyarrow.csv.write_csv(block, file, options)
+                    pyarrow.csv.write_csv(guarded(block), file, options)
     return target
 
 

@@ -1,0 +1,51 @@
+"""Rewrites constraints.txt: the installed version of everything that graphgate[dev] needs.
+
+    python scripts/write_constraints.py
+
+Run it after the test suite has passed in the same environment.
+"""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+FILE = Path(__file__).parents[1] / "constraints.txt"
+HEAD = """\
+# The versions that the test suite last ran with, on Python {python}. To install the same:
+#     pip install graphgate -c constraints.txt
+# Renew it in an environment in which the suite has passed: python scripts/write_constraints.py
+"""
+
+
+def needed(requirement: Requirement, found: dict[str, str]) -> None:
+    """Add the installed versions of a requirement and of what it requires itself."""
+    name = canonicalize_name(requirement.name)
+    try:
+        installed = distribution(name)
+    except PackageNotFoundError:  # an extra that is not installed here
+        return
+    known = name in found and not requirement.extras
+    found[name] = Version(installed.version).public
+    for text in [] if known else installed.requires or []:
+        inner = Requirement(text)
+        extras = [{"extra": extra} for extra in requirement.extras or {""}]
+        if inner.marker is None or any(map(inner.marker.evaluate, extras)):
+            needed(inner, found)
+
+
+def main() -> None:
+    found: dict[str, str] = {}
+    needed(Requirement("graphgate[dev]"), found)
+    del found["graphgate"]
+    lines = [f"{name}=={found[name]}\n" for name in sorted(found)]
+    FILE.write_text(HEAD.format(python=platform.python_version()) + "".join(lines))
+
+
+if __name__ == "__main__":
+    main()
