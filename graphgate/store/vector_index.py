@@ -68,13 +68,16 @@ class VectorIndex:
             raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
         k = min(n_neighbors, len(self.unit) - (own is not None))
         count = min(len(self.unit), _CANDIDATES * (k + 1))
-        keys = index.search(units, count).keys.reshape(len(units), -1).astype(np.int64)
+        found = index.search(units, count)
+        keys = found.keys.reshape(len(units), -1).astype(np.int64)
+        if min(getattr(found, "counts", [keys.shape[1]])) < count:  # not all can be reached
+            return nearest_units(self.unit, n_neighbors, units, own)
         cosines = np.einsum("md,mcd->mc", units, self.unit[keys])
         if own is not None:
             cosines[keys == own[:, None]] = -np.inf
         order = np.lexsort((keys, -cosines), axis=1)[:, :k]
-        found = np.take_along_axis(keys, order, axis=1)
-        return found, np.clip(np.take_along_axis(cosines, order, axis=1), -1.0, 1.0)
+        rows, values = (np.take_along_axis(each, order, axis=1) for each in (keys, cosines))
+        return rows, np.clip(values, -1.0, 1.0)
 
     def recall(self, n_queries: int = 200, n_neighbors: int = 10, seed: int = 0) -> float:
         """The fraction of the nearest rows that are found, for some rows at random; 1 if exact."""
