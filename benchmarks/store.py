@@ -116,11 +116,11 @@ def measure_add(sizes: list[int], method: str) -> dict[str, Any]:
                     news = summary(cosines(change.added.vectors, exact))
                     worst = float(np.abs(change.added.vectors - exact).max())
                 first = stage.n_nodes
-            last = summary(store.cosines_to_exact())
-            added = summary(store.cosines_to_exact()[n:])
+            exact = model.transform(stages[-1])
+            nearness = cosines(store.vectors().vectors, exact)
             shift = store.info().stale_shift
             store.refresh()
-            off = float(np.abs(store.vectors().vectors - model.transform(stages[-1])).max())
+            off = float(np.abs(store.vectors().vectors - exact).max())
             found[str(n)] = {
                 "edges": base.n_edges,
                 "create_seconds": created,
@@ -128,7 +128,11 @@ def measure_add(sizes: list[int], method: str) -> dict[str, Any]:
                 "cpu_seconds": spread(cpu),
                 "updated": spread(changed),
                 "new": news | {"largest difference": worst},
-                "after ten batches": {"all": last, "added": added, "said": shift},
+                "after ten batches": {
+                    "all": summary(nearness),
+                    "added": summary(nearness[n:]),
+                    "said": shift,
+                },
                 "largest difference after refresh": off,
             }
         print(n, found[str(n)], flush=True)

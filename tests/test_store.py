@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from graphgate import GATE, Graph, InputError, LinearGATE, Store
+from graphgate.store.records import array_of
 
 TOWNS = ("Ulm", "Bern", "Graz")
 
@@ -94,6 +95,10 @@ def test_linear_is_near_a_full_transform(tmp_path, directed, weighted):
         expected = store.model().transform(first(graph, start + 10))
         assert cosines(found.added.vectors, expected[start:]).min() > 0.99
     assert np.quantile(cosines(store.vectors().vectors, expected), 0.05) > 0.98
+    # Structure factors look one hop far, so they are exact.
+    rows = store._snapshot.read("vectors", ["_number", "factors"]).sort_by("_number")
+    factors = store.model().encode(graph).states.factors
+    np.testing.assert_allclose(array_of(rows.column("factors")), factors, atol=1e-5)
 
 
 def test_the_graph_is_stored_as_it_is(tmp_path):
@@ -103,6 +108,8 @@ def test_the_graph_is_stored_as_it_is(tmp_path):
     assert store.graph().label_values() == graph.label_values()
     assert Store.open(tmp_path / "store").info() == store.info()
     assert store.vectors(["n3", "n1"]).ids.tolist() == ["n3", "n1"]
+    some = store.vectors(["n3", "n1"]).vectors
+    np.testing.assert_array_equal(some, store.vectors().vectors[[3, 1]])
     np.testing.assert_array_equal(store.vectors("n7").vectors[0], store.vectors().vectors[7])
 
 
