@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import fake_parts
+from old_pickles import fake_parts
 
 from graphgate.datasets import bundled, citation, download, planetoid
 from graphgate.datasets.citation import (

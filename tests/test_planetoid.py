@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import fake_parts, old_pickle
+from old_pickles import fake_parts, old_pickle
 
 from graphgate.datasets import planetoid as source
 from graphgate.datasets.unpickler import load_content

@@ -7,9 +7,9 @@ import struct
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import old_pickle
 from hypothesis import given
 from hypothesis import strategies as st
+from old_pickles import old_pickle
 
 from graphgate.datasets.unpickler import load_content
 from graphgate.errors import InputError

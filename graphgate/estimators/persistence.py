@@ -108,7 +108,8 @@ class FittedState:
         """Read what `to_header` wrote; `what` begins the message if it did not."""
         check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
         f, names = header["n_features"], header["feature_names"]
-        if f < 1 or (names is not None and [type(name) for name in names] != [str] * f):
+        plain = names is None or (len(names) == f and all(isinstance(n, str) for n in names))
+        if f < 1 or not plain:
             raise InputError(f"{what}: its feature names do not match its {f} features")
         body = header["encoder"]
         encoder = None if body is None else AttributeEncoder.from_dict(body, what)

@@ -1,13 +1,12 @@
 """Parquet files, read a few columns at a time.
 
-A few bytes of Parquet can stand for any number of equal values, so that what a file states is
-checked before its values are read.
+A few bytes of Parquet can stand for any number of equal values, so that what a small file claims is
+checked before Arrow reads it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -15,6 +14,7 @@ import pyarrow.parquet
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_file, first_line, utf8_name
 from graphgate.io.limits import check_claim
+from graphgate.io.parquet_claims import check_claims
 from graphgate.io.tables import Conversion, Table, check_names, release_memory
 
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -31,6 +31,8 @@ class ParquetTable(Table):
         self.what, self._place = str(path), None
         source = check_file(path)
         self.size: int = source.stat().st_size
+        small = self.size < _SMALL
+        repetitive = check_claims(source, self.size) if small else set()
         with self._explained(), utf8_name(source) as name:
             file = pyarrow.parquet.ParquetFile(name, pre_buffer=False)
             names = check_names(self.what, file.schema_arrow.names)
@@ -38,17 +40,16 @@ class ParquetTable(Table):
                 name,
                 pre_buffer=False,
                 metadata=file.metadata,
-                read_dictionary=_coded_paths(file, all_text=self.size < _SMALL),
+                read_dictionary=_coded_paths(file, repetitive, all_text=small),
             )
-            stated = sum(group.total_byte_size for group in _row_groups(file.metadata))
-        check_claim(self.what, "values", stated, self.size, "bytes")
         # A pandas index without a name is a row number, not a column.
         self.names = [name for name in names if not _INDEX.fullmatch(name)]
 
     def columns(
         self, names: Sequence[str], conversions: Mapping[str, Conversion] | None = None
     ) -> Iterator[tuple[str, pa.ChunkedArray]]:
-        self._check_values(names)
+        cells = self._file.metadata.num_rows * len(names)
+        check_claim(self.what, "values", cells, self.size, "values")
         for some in self._groups(names):
             with self._explained():
                 table = self._read(some)
@@ -59,16 +60,6 @@ class ParquetTable(Table):
             for name in some:
                 yield name, table.column(name)
             del table  # before the next one is read
-
-    def _check_values(self, names: Sequence[str]) -> None:
-        """Refuses columns with far more values than bytes in the file."""
-        metadata, schema = self._file.metadata, self._file.schema
-        nested = {name for name in names if pa.types.is_nested(self._arrow_type(name))}
-        leaves = [at for at in range(len(schema)) if schema.column(at).path.split(".")[0] in nested]
-        values = metadata.num_rows * (len(names) - len(nested)) + sum(
-            group.column(at).num_values for group in _row_groups(metadata) for at in leaves
-        )
-        check_claim(self.what, "values", values, self.size, "values")
 
     def _arrow_type(self, name: str) -> pa.DataType:
         return self._file.schema_arrow.field(name).type
@@ -110,14 +101,13 @@ class ParquetTable(Table):
             raise InputError(f"{self.what} cannot be read as Parquet: {reason}") from None
 
 
-def _row_groups(metadata: pyarrow.parquet.FileMetaData) -> Iterator[Any]:
-    return (metadata.row_group(at) for at in range(metadata.num_row_groups))
-
-
-def _coded_paths(file: pyarrow.parquet.ParquetFile, *, all_text: bool) -> list[str]:
+def _coded_paths(
+    file: pyarrow.parquet.ParquetFile, others: Collection[str], *, all_text: bool
+) -> list[str]:
     """The leaves to be read as codes and a dictionary, as most files store them.
 
-    These are words in lists, and all text where a long one may be repeated without end.
+    These are words in lists, and all text where a long one may be repeated without end, but not
+    `others`, of which Arrow cannot make codes.
     """
     lists = {
         field.name
@@ -128,5 +118,9 @@ def _coded_paths(file: pyarrow.parquet.ParquetFile, *, all_text: bool) -> list[s
     return [
         leaf.path
         for leaf in leaves
-        if leaf.path.partition(".")[0] in lists or (all_text and leaf.physical_type == "BYTE_ARRAY")
+        if leaf.path not in others
+        and (
+            leaf.path.partition(".")[0] in lists
+            or (all_text and leaf.physical_type == "BYTE_ARRAY")
+        )
     ]

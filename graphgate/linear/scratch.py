@@ -35,7 +35,7 @@ class Scratch:
         try:
             found = read_json(journal, str(journal))
             same, rounds = found["run"] == run, {str(n): int(v) for n, v in found["rounds"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, OverflowError, KeyError, TypeError, AttributeError):
             raise InputError(f"{journal} is damaged; remove the folder {folder}") from None
         if not same:
             raise InputError(
