@@ -55,36 +55,48 @@ def merged(total: dict[str, Any], counts: dict[str, Any], code: int) -> dict[str
         found[name] = max(found[name], counts.get(name, 0.0))
     found["untyped"] += len(counts.get("untyped", {}))
     found["hangs"] += code == -signal.SIGPROF
-    found["crashes"] += code not in (0, -signal.SIGPROF, -signal.SIGTERM, -signal.SIGINT)
+    found["crashes"] += code not in (0, -signal.SIGPROF)
     return found
 
 
 def fuzz_round(
     parser: str, inputs: int, seconds: float, seed: int, folder: Path, engine: str
 ) -> tuple[dict[str, Any], int]:
-    """The counts of one process and its exit code; a crash leaves its input in findings."""
+    """The counts of one process and its exit code.
+
+    What a process was reading when it died is read again by another one. If that dies too, the
+    input goes to findings; if not, the process was ended from outside, and the exit code is 0.
+    """
     counts = folder / "counts.json"
     counts.unlink(missing_ok=True)
     shutil.rmtree(folder / "input", ignore_errors=True)
+    limits = ["--inputs", str(inputs), "--seconds", str(seconds), "--seed", str(seed)]
+    code, errors = _worker(parser, folder, *limits, "--engine", engine)
+    found = json.loads(counts.read_text()) if counts.exists() else {}
+    if not code:
+        return found, 0
+    print(errors[-2000:], file=sys.stderr)
+    for file in [file for file in (folder / "input").glob("*") if file.is_file()]:
+        last = folder / f"exit{code}-{hashlib.sha256(file.read_bytes()).hexdigest()[:10]}"
+        file.replace(last)
+        code, _ = _worker(parser, folder, *limits, "--engine", "mutation", "--replay", str(last))
+        if code:
+            last.replace(folder / "findings" / last.name)
+            return found, code
+    return found, 0
+
+
+def _worker(parser: str, folder: Path, *options: str) -> tuple[int, str]:
     command = [sys.executable, str(Path(__file__).with_name("worker.py")), parser, str(folder)]
-    command += ["--inputs", str(inputs), "--seconds", str(seconds), "--seed", str(seed)]
     environment = os.environ | {
         "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve gigabytes of addresses
         "OMP_NUM_THREADS": "1",
         "GRAPHGATE_LIMITS": "",
     }
     done = subprocess.run(
-        [*command, "--engine", engine], env=environment, capture_output=True, text=True, check=False
+        [*command, *options], env=environment, capture_output=True, text=True, check=False
     )
-    found = json.loads(counts.read_text()) if counts.exists() else {}
-    if done.returncode:
-        for file in (folder / "input").glob("*"):
-            if file.is_file():
-                content = file.read_bytes()
-                name = f"exit{done.returncode}-{hashlib.sha256(content).hexdigest()[:10]}"
-                (folder / "findings" / name).write_bytes(content)
-        print(done.stderr[-2000:], file=sys.stderr)
-    return found, done.returncode
+    return done.returncode, done.stderr
 
 
 def main() -> None:

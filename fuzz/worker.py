@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ def main() -> None:
     given.add_argument("--seconds", type=float, required=True)
     given.add_argument("--seed", type=int, required=True)
     given.add_argument("--engine", choices=("atheris", "mutation"), required=True)
+    given.add_argument("--replay", type=Path, help="only the content of this file")
     options = given.parse_args()
     for name in ("input", "findings", "corpus"):
         (options.folder / name).mkdir(parents=True, exist_ok=True)
@@ -114,6 +116,9 @@ def main() -> None:
 
     parser = parsers.PARSERS[options.parser]
     seeds = parser.seeds()
+    if options.replay is not None:
+        parser = replace(parser, wrap=bytes)
+        options.inputs = 1
     pa.set_cpu_count(1)
     counts = Counts(options.folder, peak())
     limit_memory()
@@ -127,6 +132,8 @@ def main() -> None:
             sys.stdout.flush()
             os._exit(0)
 
+    if options.replay is not None:
+        one(options.replay.read_bytes())
     if atheris is None:
         from mutation import mutations
 

@@ -308,3 +308,26 @@ def test_a_sparse_block_after_the_other(monkeypatch):
         assert x.indices.dtype == np.int32
         np.testing.assert_array_equal(x.toarray(), dense)
         assert x.nnz == np.count_nonzero(dense)
+
+
+def test_encoding_is_linear_in_the_number_of_columns(monkeypatch):
+    """Twice the columns ask twice as often for anything that a column knows."""
+    asked = 0
+
+    class Counted(attribute_encoder.RULES["number"]):
+        @property
+        def feature_names(self):
+            nonlocal asked
+            asked += 1
+            return super().feature_names
+
+    monkeypatch.setitem(attribute_encoder.RULES, "number", Counted)
+    counts = []
+    for n in (200, 400):
+        columns = table(**{f"c{at}": [0.0, at, 1.0] for at in range(n)})
+        encoder = AttributeEncoder().fit(columns)
+        asked = 0
+        encoder.transform(columns)
+        counts.append(asked)
+    assert counts[0] > 0
+    assert counts[1] == 2 * counts[0]

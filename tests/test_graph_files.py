@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphgate import InputError
+from graphgate import InputError, limits
 from graphgate.errors import InputWarning
 from graphgate.io.files import read_bytes
 from graphgate.io.graph_files import GRAPH_ENDINGS, read_graph
@@ -400,3 +400,83 @@ def test_inputs_that_do_not_fit_together(file):
         read_graph(file("g.txt", "a b -1\n"), file("n.csv", NODES))
     with pytest.raises(InputError, match="does not have the ending of a table: use"):
         read_graph(file("g.doc", "a b\n"))
+
+
+# --- files that other readers accept -------------------------------------------------------------
+
+BEGIN_GRAPHML = (
+    '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<graph edgedefault="directed">\n'
+)
+BEGIN_GEXF = '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph>\n<nodes>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("g.graphml", f"{BEGIN_GRAPHML}<node/></graph></graphml>", "line 3: the node lacks its id"),
+        (
+            "g.graphml",
+            f'{BEGIN_GRAPHML}<node id="a"/>\n<edge source="a"/></graph></graphml>',
+            "line 4: the edge lacks its target",
+        ),
+        (
+            "g.graphml",
+            f'{BEGIN_GRAPHML}<node id="a"/>\n<node id="a"/></graph></graphml>',
+            "line 4: the id 'a' is that of an earlier node; ids must be unique",
+        ),
+        ("g.gexf", f"{BEGIN_GEXF}<node/></nodes></graph></gexf>", "line 2: the node lacks its id"),
+        (
+            "g.gexf",
+            f'{BEGIN_GEXF}<node id="a"/></nodes><edges><edge target="a"/></edges></graph></gexf>',
+            "lacks its source",
+        ),
+        ("g.gml", 'graph [ node [ id 0 label "&#55296;" ] ]', "&#55296; is not a character"),
+        ("g.gml", 'graph [ node [ id 0 label "&#xDfFf;" ] ]', "&#xDfFf; is not a character"),
+        ("g.gml", 'graph [ node [ id 0 label "&#1114112;" ] ]', "is not a character"),
+        ("g.gml", f'graph [ node [ id 0 label "&#{"9" * 50};" ] ]', "is not a character"),
+        ("g.gml", f"graph [ node [ id 0 a 1{'0' * 400} ] ]", "is too large for a number"),
+        ("g.edgelist", f"a b {{'weight': 1{'0' * 400}}}", "is not a weight"),
+        ("g.edgelist", f"a b 1{'0' * 400}", "is not a positive finite number"),
+    ],
+)
+def test_incomplete_and_impossible_values_are_refused(tmp_path, name, content, words):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=words):
+        read_graph(tmp_path / name)
+
+
+def test_characters_by_number_are_read(tmp_path):
+    (tmp_path / "g.gml").write_text('graph [ node [ id 0 label "&#233;&#x1F600;" ] ]')
+    assert read_graph(tmp_path / "g.gml").ids.tolist() == ["é😀"]
+
+
+KEY = '<key id="k{0}" for="node" attr.name="a{0}" attr.type="int"><default>1</default></key>'
+
+
+def repeated(form: str) -> str:
+    return "".join(form.format(at) for at in range(50))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("g.gml", f"graph [ {repeated('node [ id {0} a{0} 1 ] ')} ]"),
+        ("g.net", f"*Vertices 50\n1 a 0 0 box {repeated('a{0} 1 ')}\n"),
+        (
+            "g.graphml",
+            BEGIN_GRAPHML.replace("<graph ", f"{repeated(KEY)}<graph ")
+            + repeated('<node id="{0}"/>')
+            + "</graph></graphml>",
+        ),
+    ],
+    ids=["gml", "pajek", "graphml-defaults"],
+)
+def test_values_of_attributes_are_bounded(tmp_path, name, content):
+    """2,500 values, most of them missing or defaults, in a file of a few kilobytes."""
+    (tmp_path / name).write_text(content)
+    assert read_graph(tmp_path / name).n_nodes == 50
+    with (
+        limits(text=0.02, nodes=1),
+        pytest.raises(InputError, match="claims 2,500 values of attributes"),
+    ):
+        read_graph(tmp_path / name)

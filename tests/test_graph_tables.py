@@ -10,6 +10,7 @@ import tracemalloc
 import uuid
 import warnings
 from collections import Counter
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,7 @@ from graphgate import (
     from_tables,
     read_graph,
     to_tables,
+    write_graph,
 )
 from graphgate.io import columns, parquet_reader
 
@@ -705,3 +707,95 @@ def test_a_missing_word_is_found_in_any_block_of_rows(monkeypatch):
     nodes = pa.table({"id": range(4), "w": [["a"], ["b"], ["a"], ["b", None]]})
     with pytest.raises(InputError, match=r"row 3, column 'w'.*contains a missing word"):
         from_tables(pa.table({"source": [0], "target": [1]}), nodes)
+
+
+# --- what Arrow cannot convert -------------------------------------------------------------------
+
+
+def attribute(column: pa.Array, kind: str | None = None) -> list:
+    n = len(column)
+    edges = pa.table({"source": [0], "target": [n - 1]})
+    nodes = pa.table({"id": range(n), "a": column})
+    return from_tables(edges, nodes, kinds={"a": kind} if kind else None).attributes["a"].tolist()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Bern"])
+def test_timestamps_of_every_unit_are_days(unit, zone):
+    second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    half = 43_200 * second
+    moments = pa.array([half, None, -half, half + (unit == "ns")], pa.int64())
+    found = attribute(moments.cast(pa.timestamp(unit, zone)))
+    assert found == [0.5, None, -0.5, pytest.approx(0.5)]
+
+
+def test_dates_and_moments_far_away_are_days():
+    assert attribute(pa.array([1, None], pa.date32())) == [1.0, None]
+    assert attribute(pa.array([86_400_000, None], pa.date64())) == [1.0, None]
+    # 300,000 years do not fit into microseconds.
+    far = pa.array([9_467_085_600_000, 0], pa.timestamp("s"))
+    assert attribute(far) == [9_467_085_600_000 / 86_400, 0.0]
+
+
+def test_dictionaries_whose_text_would_take_more_than_two_gigabytes():
+    """Codes are used as they are: three values of a megabyte in 3,000 rows."""
+    words = pa.array([letter * 2**20 for letter in "abc"])
+    codes = pa.array(np.arange(3000, dtype=np.int32) % 3)
+    found = attribute(pa.DictionaryArray.from_arrays(codes, words))
+    assert [value[0] for value in found] == ["a", "b", "c"] * 1000
+
+
+def test_dictionaries_with_gaps_duplicates_and_unused_values():
+    codes = pa.array([0, 1, 2, None, 4, 3], pa.int8())
+    text = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "a", None, "c", "unused"]))
+    assert attribute(text) == ["a", "b", "a", None, "c", None]
+    graph = from_tables(
+        pa.table({"source": [0], "target": [1]}), pa.table({"id": range(6), "a": text})
+    )
+    assert graph.attributes["a"].vocabulary == ("a", "b", "c")
+    numbers = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array([1.5, float("nan"), 2]))
+    assert attribute(numbers) == [1.5, None, 2.0]
+    decimals = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1]), pa.array([Decimal("1.5"), None], pa.decimal128(3, 1))
+    )
+    assert attribute(decimals) == [1.5, None]
+    dates = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([1, 2], pa.date32()))
+    assert attribute(dates) == attribute(dates, "number") == [1.0, 2.0]
+    for kind in (None, "category", "words", "number"):
+        lists = pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array([["a"]]))
+        with pytest.raises(
+            InputError, match=r"column 'a': values of type dictionary.* cannot be used"
+        ):
+            attribute(lists, kind)
+    assert attribute(
+        pa.DictionaryArray.from_arrays(codes, pa.array(["1", "2", "3", "4", "5"])), "number"
+    ) == [
+        1,
+        2,
+        3,
+        None,
+        5,
+        4,
+    ]
+
+
+def test_ids_and_labels_in_dictionaries():
+    ids = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b"]))
+    graph = from_tables(
+        pa.table({"source": ids.slice(0, 1), "target": ids.slice(1, 1)}),
+        pa.table({"id": ids, "label": ids}),
+    )
+    assert graph.ids.tolist() == graph.label_values() == ["a", "b"]
+    missing = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
+    with pytest.raises(InputError, match="is not an id; give every row an id"):
+        from_tables(pa.table({"source": ids, "target": ids}), pa.table({"id": missing}))
+
+
+def test_ids_of_a_megabyte_are_written_and_read(tmp_path):
+    long = ["a" * 2**20, 'b,"\n' * 2**18]
+    graph = from_tables(pa.table({"source": long[:1], "target": long[1:]}))
+    for ending in (".csv", ".parquet"):
+        assert read_graph(*write_graph(tmp_path, graph, ending)).ids.tolist() == long
+    (tmp_path / "e.csv").write_text(f"source,target,weight\na,{long[0]},x\n")
+    with pytest.raises(InputError, match="line 2, column 'weight': 'x' is not a number"):
+        read_graph(tmp_path / "e.csv")

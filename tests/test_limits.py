@@ -16,9 +16,9 @@ def test_small_files_count_as_100_kb_and_larger_ones_in_proportion():
         InputError, match=r"^f has 9 bytes but claims 100,001 nodes.*raise the limit"
     ):
         check_claim("f", "nodes", 100_001, 9, "nodes")
-    check_columns("f", 50_000)
-    with pytest.raises(InputError, match=r"50,001 columns.*'columns' with GRAPHGATE_LIMITS"):
-        check_columns("f", 50_001)
+    check_columns("f", 40_000)
+    with pytest.raises(InputError, match=r"40,001 columns.*'columns' with GRAPHGATE_LIMITS"):
+        check_columns("f", 40_001)
 
 
 def test_limits_of_a_block():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -31,6 +32,7 @@ SETTINGS = [
     "--seed",
     "3",
 ]
+INPUT = {"path": "a\0b", "sha256": ""}
 INPUTS = {"edges": "edges.csv", "nodes": "nodes.csv"}
 
 
@@ -194,6 +196,41 @@ def test_a_failure_leaves_nothing(run, monkeypatch):
             "not those of its method",
         ),
         (lambda stored: json.dumps({**stored, "reading": {"speed": 9}}), "unknown reading option"),
+        (lambda stored: "[" * 100_000, "it is not JSON"),
+        (lambda stored: json.dumps({**stored, "metrics": {"loss": math.nan}}), "it is not JSON"),
+        (lambda stored: json.dumps({**stored, "inputs": {}}), "inputs are not edges"),
+        (
+            lambda stored: json.dumps({**stored, "inputs": stored["inputs"] | {"x": INPUT}}),
+            "inputs are not edges",
+        ),
+        (lambda stored: json.dumps({**stored, "inputs": {"edges": INPUT}}), "no longer at"),
+        (lambda stored: json.dumps({**stored, "threads": 0}), "asks for 0 threads"),
+        (lambda stored: json.dumps({**stored, "threads": 1025}), "asks for 1025 threads"),
+        (lambda stored: json.dumps({**stored, "reading": {"drop": [["x"]]}}), "names of columns"),
+        (lambda stored: json.dumps({**stored, "reading": {"drop": 3}}), "names of columns"),
+        (lambda stored: json.dumps({**stored, "reading": {"id": ["x"]}}), "the name of a column"),
+        (lambda stored: json.dumps({**stored, "reading": {"label": 3}}), "the name of a column"),
+        (lambda stored: json.dumps({**stored, "reading": {"directed": 1}}), "true, false or None"),
+        *(
+            (
+                lambda stored, change=change: json.dumps(
+                    {**stored, "settings": stored["settings"] | change}
+                ),
+                words,
+            )
+            for change, words in [
+                ({"epochs": 10**10}, "asks for more than 1,000,000 epochs"),
+                ({"epochs": 1e300}, "asks for more than 1,000,000 epochs"),
+                ({"epochs": 1.5}, "epochs must be an instance of int"),
+                ({"preset": ["paper"]}, "not those of its method"),
+                ({"attention": {"x": 1}}, "not those of its method"),
+                ({"attention": "none"}, "none"),
+                ({"dims": 3}, "not those of its method"),
+                ({"dims": [[3]]}, "each of dims must be"),
+                ({"dims": [-3]}, "each of dims"),
+                ({"random_state": 10**400}, "random_state"),
+            ]
+        ),
     ],
 )
 def test_what_is_not_a_record_is_refused(made, change, words):

@@ -238,7 +238,9 @@ def _harmless_xml(path: StrPath) -> bytes:
         name = tag.rpartition(":")[2]
         if lacking := [need for need in _NEEDED.get(name, ()) if need not in attributes]:
             line = parser.CurrentLineNumber
-            raise InputError(f"{path}, line {line}: a {name} lacks its {lacking[0]}; fix the file")
+            raise InputError(
+                f"{path}, line {line}: the {name} lacks its {lacking[0]}; fix the file"
+            )
         if name == "node":
             if attributes["id"] in seen:
                 raise InputError(

@@ -32,10 +32,10 @@ class Limits:
     epochs : epochs that the record of a run may ask for.
     """
 
-    text: float = 32
+    text: float = 50
     values: float = 250
     nodes: float = 1
-    columns: float = 50_000
+    columns: float = 40_000
     epochs: float = 1_000_000
 
 

@@ -132,7 +132,9 @@ def node_columns(g: Any) -> dict[str, list[Any]]:
     }
     for at, (_, data) in enumerate(g.nodes(data=True)):
         for name, value in data.items():
-            columns.setdefault(str(name), [None] * n)[at] = value
+            if (column := columns.get(str(name))) is None:
+                column = columns[str(name)] = [None] * n
+            column[at] = value
     return columns
 
 
