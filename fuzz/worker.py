@@ -144,7 +144,7 @@ def main() -> None:
     corpus = options.folder / "corpus"
     for seed in seeds:
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
-    flags = [f"-seed={options.seed + 1}", "-max_len=8192", "-timeout=0", "-rss_limit_mb=0"]
+    flags = [f"-seed={options.seed + 1}", "-max_len=8192", "-timeout=600", "-rss_limit_mb=0"]
     flags += ["-print_final_stats=0", "-verbosity=0", f"-artifact_prefix={options.folder}/"]
     atheris.Setup([sys.argv[0], *flags, str(corpus)], one)
     atheris.Fuzz()
