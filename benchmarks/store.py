@@ -165,6 +165,7 @@ def measure_days(graph: Graph, seed: int) -> dict[str, Any]:
         store = Store.create(Path(folder) / "store", first, LinearGATE(random_state=seed))
         drift = None
         kept: dict[str, float] = {}
+        near: dict[str, float] = {}
         for day, (start, stop) in enumerate(pairwise(bounds.tolist()), start=1):
             store.add(_new_part(whole, start, stop))
             if day == BATCHES // 2:
@@ -172,6 +173,7 @@ def measure_days(graph: Graph, seed: int) -> dict[str, Any]:
                 probe = LogisticRegression(max_iter=1000)
                 probe.fit(normalize(old[train[now]]), labels[now][train[now]])
                 rest = ~train[now]
+                near = summary(store.cosines_to_exact())
                 kept["before"] = 100 * probe.score(normalize(old[rest]), labels[now][rest])
                 drift = store.refit()
                 new = store.vectors().vectors
@@ -182,6 +184,7 @@ def measure_days(graph: Graph, seed: int) -> dict[str, Any]:
         "store": grown,
         "everything": accuracy(everything, labels, train, later),
         "old probe": kept,
+        "cosines before the refit": near,
         "drift": None if drift is None else drift.to_dict()["sentences"],
     }
 

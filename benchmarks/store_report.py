@@ -40,8 +40,8 @@ def _add(parts: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
                     f"{size['seconds']['median']:.1f}",
                     f"{size['cpu_seconds']['median']:.1f}",
                     f"{size['updated']['median']:,.0f}",
-                    f"{new['5 %']:.4f}, at least {new['smallest']:.4f}",
-                    f"{last['5 %']:.4f}, at least {last['smallest']:.4f}",
+                    f"{new['5 %']:.6f}, at least {new['smallest']:.6f}",
+                    f"{last['5 %']:.6f}, at least {last['smallest']:.6f}",
                     f"{size['largest difference after refresh']:.1g}",
                 ]
             )

@@ -7,8 +7,6 @@ by no row: readers never see it, and the next writer starts from the last versio
 """
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphgate.errors import InputError
-from graphgate.io.files import StrPath, check_new_folder
+from graphgate.io.files import StrPath, check_new_folder, complete_folder
 
 NUMBER, ID = "_number", "_id"
 # The tables, and the columns by which their rows are found.
@@ -157,21 +155,14 @@ class Database:
     ) -> "Database":
         """Write the first version: to a temporary folder, which then gets the name."""
         target = check_new_folder(folder)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-        shutil.rmtree(temporary, ignore_errors=True)
-        try:
-            (temporary / "models").mkdir(parents=True)
+        with complete_folder(target) as temporary:
+            (temporary / "models").mkdir(parents=True, exist_ok=True)
             connection = _lancedb().connect(str(temporary.resolve()))
             connection.create_table(_VERSIONS, schema=_SCHEMA)
             database = cls(temporary)
             found = {name: database.write_table(name, rows) for name, rows in tables.items()}
             versions = {name: int(table.version) for name, table in found.items()}
             database.append_version(None, "create", versions, details, save_model)
-            os.rename(temporary, target)
-        except OSError as error:
-            raise InputError(f"{target} cannot be created: {error.strerror or error}") from None
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return cls(target)
 
     def history(self) -> list[Version]:
