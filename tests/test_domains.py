@@ -42,6 +42,11 @@ def test_neighbors_of_scanpy(tissue):
     embed_anndata(tissue, neighbors_key="spatial_neighbors", **QUICKLY)
     embed_anndata(tissue, n_neighbors=4, key_added="X_same", **QUICKLY)
     np.testing.assert_allclose(tissue.obsm["X_gate"], tissue.obsm["X_same"], atol=1e-4)
+    old = tissue.copy()  # an older scanpy did not write the key
+    old.uns["neighbors"] = {"params": {}}
+    old.obsp["connectivities"] = tissue.obsp["spatial_neighbors_connectivities"]
+    embed_anndata(old, neighbors_key="neighbors", key_added="X_old", **QUICKLY)
+    np.testing.assert_array_equal(old.obsm["X_old"], tissue.obsm["X_gate"])
     with pytest.raises(
         InputError, match=r"uns has no neighbors 'neighbors'.*scanpy\.pp\.neighbors"
     ):

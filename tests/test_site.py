@@ -8,6 +8,7 @@ import importlib.util
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,6 +121,12 @@ def test_contributing_names_what_ci_runs():
     named = re.findall(r"^    make (\w+)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     run = re.findall(r"^timed make (\w+)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
     assert named == run
+
+
+def test_every_extra_is_on_the_page_of_installation():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = re.findall(r"^\| `(\w+)` \|", _text("install"), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(project["optional-dependencies"])
 
 
 def test_versions_agree():

@@ -64,6 +64,8 @@ def representation(adata: Any, use_rep: str) -> np.ndarray:
 def connectivities_key(adata: Any, neighbors_key: str) -> str:
     """The key of obsp that a key of uns names, as scanpy's and squidpy's neighbors write it."""
     found = adata.uns.get(neighbors_key)
+    if hasattr(found, "get") and "params" in found and "connectivities" in adata.obsp:
+        found = {"connectivities_key": "connectivities", **found}  # older files do not name it
     if not hasattr(found, "get") or "connectivities_key" not in found:
         raise InputError(
             f"uns has no neighbors {neighbors_key!r}; its keys are {keys_of(adata.uns)}, and "
