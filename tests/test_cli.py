@@ -781,6 +781,7 @@ COMMANDS = [
     ["classify"],
     ["links"],
     ["predict-links"],
+    ["outliers"],
     ["evaluate"],
     ["reproduce"],
     ["figures"],

@@ -3,15 +3,18 @@
 The modules in import order:
 
     console, program, options, inputs, methods, outputs, embed, store, serve, estimate,
-    answers, links, pictures, experiments, datasets
+    answers, links, outliers, pictures, experiments, datasets, conventions
 """
 
+from graphgate.cli.conventions import add_conventions
 from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, store, estimate, answers, links, serve, pictures, experiments
-from graphgate.cli import datasets
+from graphgate.cli import embed, store, estimate, answers, links, outliers, serve, pictures
+from graphgate.cli import experiments, datasets
+
+add_conventions(app)
 
 __all__ = [
     "answers",
@@ -22,6 +25,7 @@ __all__ = [
     "experiments",
     "links",
     "main",
+    "outliers",
     "pictures",
     "serve",
     "store",

@@ -19,11 +19,14 @@ from graphgate.cli.options import (
     Seed,
     SpreadsheetSafe,
 )
+from graphgate.cli.outputs import print_rows, similar_rows
 from graphgate.cli.program import ANSWERS, app, write_result
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding
+    from graphgate.store.neighbors import SimilarNodes
 
 EmbeddingFile = Annotated[
     Path,
@@ -48,35 +51,50 @@ def similar(
         list[str] | None, typer.Option(help="Node id to query; repeatable; default: all nodes.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
+    edges: Annotated[
+        Path | None,
+        typer.Option(help="Edge table or graph file, to say what each pair of nodes shares."),
+    ] = None,
+    nodes: Annotated[Path | None, typer.Option(help="Node table of that graph.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
     ] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
+    json: Json = None,
 ) -> None:
-    """Find the most similar nodes by exact cosine similarity."""
-    check_files(embedding, table=out)
-    if not node and out is None:
-        raise InputError("querying all nodes needs --out FILE")
+    """Find the most similar nodes by exact cosine similarity.
+
+    With --edges and --nodes, also list what they share: an edge, neighbors, words, categories.
+    """
+    check_files(embedding, edges, nodes, table=out, json=json)
+    if not node and out is None and json is None:
+        raise InputError("querying all nodes needs --out FILE or --json FILE")
+    if nodes is not None and edges is None:
+        raise InputError("--nodes describes the nodes of a graph; add --edges FILE")
     given = graphgate.read_embedding(embedding)
     ids = {str(name): name for name in given.ids.tolist()}
-    nodes = [ids.get(name, name) for name in node] if node else None
-    found = graphgate.similar(given, nodes, n_neighbors=top)
+    queried = [ids.get(name, name) for name in node] if node else None
+    found = graphgate.similar(given, queried, n_neighbors=top)
+    shared = None if edges is None else _shared(found, graphgate.read_graph(edges, nodes))
+    table = similar_rows(found)
+    if shared is not None:
+        for row in table:
+            row["shared"] = shared[row["node"], row["similar"]]
+    write_result(json, {"similar": table})
     if out is None:
-        table = [
-            [str(name), str(rank), str(other), f"{value:.4f}"]
-            for name, others, values in zip(*found, strict=True)
-            for rank, (other, value) in enumerate(zip(others, values, strict=True), start=1)
-        ]
-        print_table(["node", "rank", "similar", "cosine"], table)
+        if node:
+            print_rows(table)
         return
     import numpy as np
 
     n, k = found.neighbors.shape
-    columns = {
+    columns: dict[str, Any] = {
         "rank": np.tile(np.arange(1, k + 1), n),
         "similar_id": found.neighbors.ravel(),
         "cosine": found.cosines.ravel(),
     }
+    if shared is not None:
+        columns["shared"] = [row["shared"] for row in table]
     _write_rows(out, np.repeat(found.ids, k), columns)
     say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
 
@@ -88,12 +106,22 @@ def similar(
 def cluster(
     embedding: EmbeddingFile,
     clusters: Annotated[
-        int | None, typer.Option(min=1, help="Number of clusters; default: number of classes.")
+        str | None,
+        typer.Option(
+            help="Number of clusters, or auto to choose it; default: number of classes, or auto."
+        ),
     ] = None,
     method: Annotated[str, typer.Option(help="kmeans or gaussian-mixture.")] = "kmeans",
     nodes: LabelTable = None,
     id: IdColumn = "id",
     label: LabelColumn = "label",
+    describe: Annotated[
+        Path | None,
+        typer.Option(help="Node table whose columns describe the clusters."),
+    ] = None,
+    words: Annotated[
+        list[str] | None, typer.Option(help="Text column of it to split into words; repeatable.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write node_id and cluster to this .parquet or .csv file.")
     ] = None,
@@ -101,17 +129,29 @@ def cluster(
     json: Json = None,
     spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
-    """Cluster the nodes and, where labels are known, compare the clusters with them.
+    """Cluster the nodes, describe the clusters, and compare them with labels where these are known.
 
+    With --clusters auto, their number is chosen by the vectors alone; there may be none. With
+    --describe, words, categories and numbers that are over-represented in a cluster are listed.
     NMI, ARI and accuracy are in percent; accuracy is computed under the best one-to-one matching
     of clusters and classes.
     """
-    check_files(embedding, nodes, table=out, json=json)
+    wanted = _number_of_clusters(clusters)
+    again = None if describe == nodes else describe  # one table may have both
+    check_files(embedding, nodes, again, table=out, json=json)
     given = graphgate.read_embedding(embedding)
     labels = _labels(given, nodes, id, label)
-    if clusters is None and labels is None:
-        raise InputError(f"{nodes or embedding} has no labels; set the number with --clusters K")
-    found = graphgate.cluster(given, clusters, method=method, labels=labels, random_state=seed)
+    described = None
+    if describe is not None:
+        from graphgate.tasks.description import read_attributes
+
+        options = graphgate.ReadingOptions(label=label, words=words or ())
+        described = read_attributes(describe, given.ids, id=id, options=options)
+    found = graphgate.cluster(
+        given, wanted, method=method, labels=labels, described=described, random_state=seed
+    )
+    if len(found.sizes) == 1 and wanted in (None, "auto"):
+        say("no clusters: the vectors form one cloud, or several that overlap")
     rows = [[str(number), f"{size:,}"] for number, size in enumerate(found.sizes, start=1)]
     if labels is not None:
         for number, row in enumerate(rows):
@@ -124,7 +164,12 @@ def cluster(
         _write_rows(out, given.ids, {"cluster": found.clusters + 1})
         say(f"wrote the clusters of {len(given.ids):,} nodes to {out}")
     content = {"method": method, "seed": seed, "sizes": found.sizes.tolist()}
-    write_result(json, content | {"scores": found.agreement})
+    traits = None
+    if found.traits is not None:
+        traits = [[vars(trait) for trait in each] for each in found.traits]
+        for number, each in enumerate(found.traits, start=1):
+            say(f"cluster {number}: {'; '.join(map(str, each)) or 'nothing stands out'}")
+    write_result(json, content | {"scores": found.agreement, "traits": traits})
 
 
 @app.command(
@@ -171,6 +216,31 @@ def classify(
         _write_rows(out, found.ids, columns, found.predictions)
         say(f"wrote the predictions for {unknown:,} nodes to {out}")
     write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
+
+
+def _number_of_clusters(text: str | None) -> int | str | None:
+    if text is None or text == "auto":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"--clusters takes an integer ≥ 1 or auto, got {text!r}")
+    return int(text)
+
+
+def _shared(found: SimilarNodes, graph: Graph) -> dict[tuple[Any, Any], str]:
+    """What each query node and each node similar to it share, as text."""
+    own = {str(node): node for node in graph.ids.tolist()}
+    pairs = {}
+    for node, others in zip(found.ids.tolist(), found.neighbors.tolist(), strict=True):
+        if missing := [each for each in (node, *others) if str(each) not in own]:
+            raise InputError(
+                f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
+            )
+        names = [own[str(other)] for other in others]
+        for other, each in zip(
+            others, graphgate.compare_nodes(graph, own[str(node)], names), strict=True
+        ):
+            pairs[node, other] = str(each)
+    return pairs
 
 
 def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:

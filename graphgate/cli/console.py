@@ -9,13 +9,16 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from typing import TextIO
 
 from graphgate.errors import InputError, printable
 
+STDOUT = Path("-")  # in place of a file for JSON
 _WIDEST_CELL = 200
+_answers: list[TextIO] = []  # standard output, while all but answers is printed elsewhere
 _lost: list[str] = []  # why standard output could not be written
 
 
@@ -50,6 +53,30 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     with console.capture() as captured:
         console.print(table)
     _emit(captured.get())
+
+
+@contextmanager
+def printing(*, quiet: bool, elsewhere: bool) -> Iterator[None]:
+    """Print nothing, or all but answers on standard error, so that these can be piped."""
+    if not quiet and not elsewhere:
+        yield
+        return
+    _answers.append(sys.stdout)
+    try:
+        if not quiet:
+            with redirect_stdout(sys.stderr):
+                yield
+            return
+        with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+            yield
+    finally:
+        _answers.pop()
+
+
+def answer(text: str) -> None:
+    """Print an answer on standard output, whatever else is not printed there."""
+    with redirect_stdout(_answers[-1] if _answers else sys.stdout):
+        _emit(text)
 
 
 def check_delivered() -> None:

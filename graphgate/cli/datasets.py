@@ -7,7 +7,9 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.program import PAPER, app
+from graphgate.cli.inputs import check_files
+from graphgate.cli.options import Json
+from graphgate.cli.program import PAPER, app, write_result
 from graphgate.errors import InputError
 
 data = typer.Typer(
@@ -19,10 +21,11 @@ app.add_typer(data, name="data", rich_help_panel=PAPER)
 
 
 @data.command(name="list", epilog="Example: graphgate data list")
-def list_data() -> None:
+def list_data(json: Json = None) -> None:
     """List the datasets with their sizes, splits and where they are read from."""
     from graphgate.datasets.citation import NAMES, load_dataset
 
+    check_files(json=json)
     heads = ["dataset", "nodes", "edges", "distinct", "features", "classes", "split", "from"]
     rows = []
     for row in map(load_dataset, NAMES):
@@ -33,6 +36,7 @@ def list_data() -> None:
     print_table(heads, rows)
     say("edges: as counted in the paper; distinct: undirected, without duplicates and loops")
     say("`graphgate data fetch` downloads the public split of Cora")
+    write_result(json, {"datasets": [dict(zip(heads, row, strict=True)) for row in rows]})
 
 
 @data.command(epilog="Example: graphgate data fetch cora")
@@ -75,10 +79,12 @@ def verify(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAMES", help="Datasets; default: all.")
     ] = None,
+    json: Json = None,
 ) -> None:
     """Verify every copy of every file; exit with code 2 if one is modified or unreadable."""
     from graphgate.datasets.citation import NAMES, verify_dataset
 
+    check_files(json=json)
     rows, found = [], []
     for name in names or NAMES:
         statuses = verify_dataset(name)
@@ -90,6 +96,9 @@ def verify(
             else:
                 rows += [[file.file, file.status, place] for file in files]
     print_table(["file", "status", "where"], rows)
+    heads = ("file", "status", "where")
+    content = [dict(zip(heads, (e.file, e.status, e.place), strict=True)) for e in found]
+    write_result(json, {"files": content})
     if bad := [row for row in found if row.status not in ("ok", "missing")]:
         raise InputError(
             f"{bad[0].file} ({bad[0].place}) is {bad[0].status}; remove it, or download it "

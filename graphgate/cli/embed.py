@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ from graphgate.cli.options import (
     Edges,
     Epochs,
     GraphOptions,
+    Json,
     LearningRate,
     MemoryLimit,
     Method,
@@ -42,11 +44,20 @@ from graphgate.cli.options import (
     reads_graph,
 )
 from graphgate.cli.outputs import Outputs
-from graphgate.cli.program import EMBEDDINGS, app, command_line, leads, print_graph
+from graphgate.cli.program import (
+    EMBEDDINGS,
+    app,
+    command_line,
+    leads,
+    print_graph,
+    write_result,
+)
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from graphgate.estimators.loading import Estimator
     from graphgate.estimators.runs import Rerun
+    from graphgate.graph.graph import Graph
 
 
 @app.command(
@@ -82,6 +93,7 @@ def embed(
     page: Annotated[
         Path | None, typer.Option(help="Write an interactive HTML page of the graph.")
     ] = None,
+    json: Json = None,
     method: Method = None,
     seed: Seed = 0,
     dtype: Dtype = "float32",
@@ -142,7 +154,7 @@ def embed(
         },
     }
     outputs = Outputs(out, model, attention, scores, reconstruction, page)
-    check_files(edges, nodes, run, checkpoint=checkpoint, **vars(outputs))
+    check_files(edges, nodes, run, checkpoint=checkpoint, json=json, **vars(outputs))
     for folder in (run, store):
         if folder is not None:
             from graphgate.io.files import check_new_folder
@@ -210,6 +222,7 @@ def embed(
             },
         )
         say(f"wrote the run to {run}")
+    _write_answer(json, graph, gate, cost.seconds)
     history = getattr(gate, "history_", None)
     if history is not None and history.stopped == "interrupted":
         say(f"wrote the result of {len(history)} epochs", err=True)
@@ -218,10 +231,23 @@ def embed(
         _compare(again)
 
 
+def _write_answer(json: Path | None, graph: Graph, gate: Estimator, seconds: float) -> None:
+    content = {
+        "method": "linear" if isinstance(gate, graphgate.LinearGATE) else "gate",
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "dimensions": gate.embedding_.shape[1],
+        "seconds": round(seconds, 3),
+    }
+    report = asdict(gate.report_) if isinstance(gate, graphgate.LinearGATE) else None
+    write_result(json, content | {"report": report})
+
+
 def _refuse_parameters(context: typer.Context) -> None:
     """A repeated run takes its parameters from its folder."""
     allowed = {"edges", "nodes", "out", "run", "repeat", "model", "reconstruction", "page"}
-    for name in context.params.keys() - allowed - {"attention", "scores", "store", "force"}:
+    allowed |= {"attention", "scores", "store", "force", "json", "quiet"}
+    for name in context.params.keys() - allowed:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")

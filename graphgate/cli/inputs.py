@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import graphgate
+from graphgate.cli.console import STDOUT
 from graphgate.cli.options import GraphOptions
 from graphgate.cli.program import print_graph
 from graphgate.errors import InputError, MemoryLimitError
@@ -44,6 +45,7 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
         "page": (".html",),
         "json": (".json",),
     }
+    outputs = {kind: path for kind, path in outputs.items() if (kind, path) != ("json", STDOUT)}
     seen: dict[str, Path] = {}
     for path in (*inputs, *outputs.values()):
         if path is not None and seen.setdefault(os.path.realpath(path), path) is not path:

@@ -27,6 +27,7 @@ from graphgate.cli.options import (
     SpreadsheetSafe,
     reads_graph,
 )
+from graphgate.cli.outputs import print_rows
 from graphgate.cli.program import ANSWERS, app, write_result
 from graphgate.errors import InputError
 
@@ -98,25 +99,27 @@ def predict_links(
         Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
     ] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
+    json: Json = None,
 ) -> None:
     """Propose the likeliest edges that the graph does not have.
 
     Probabilities are calibrated on hidden edges against as many random pairs of nodes. Not all
     pairs are compared, only those of nodes near each other and of nodes of highest degree.
     """
-    check_files(edges, nodes, model, table=out)
+    check_files(edges, nodes, model, table=out, json=json)
     if edges is not None and dataset is not None:
         raise InputError("give either EDGES or --dataset NAME, not both")
     _, graph, gate = embedded_graph(None, dataset, model, edges, nodes, options)
     if not isinstance(gate, graphgate.LinearGATE):
         raise InputError(f"{model} holds a GATE, which proposes no edges; use the linear method")
     pairs, scores = gate.predict_links(graph, n=top)
+    proposed = [
+        {"source": one, "target": other, "probability": score}
+        for (one, other), score in zip(pairs.tolist(), scores.tolist(), strict=True)
+    ]
+    write_result(json, {"links": proposed})
     if out is None:
-        rows = [
-            [str(one), str(other), f"{score:.4f}"]
-            for (one, other), score in zip(pairs.tolist(), scores.tolist(), strict=True)
-        ]
-        print_table(["source", "target", "probability"], rows)
+        print_rows(proposed)
         return
     import pyarrow as pa
 

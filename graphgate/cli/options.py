@@ -144,7 +144,10 @@ SpreadsheetSafe = Annotated[
         help="Put an apostrophe before text in CSV output that a spreadsheet would run.",
     ),
 ]
-Json = Annotated[Path | None, typer.Option(help="Write the result to this .json file.")]
+Json = Annotated[
+    Path | None,
+    typer.Option(help="Write the result as JSON to this file, or to standard output (-)."),
+]
 
 
 def _option(*names: str, help: str) -> Any:

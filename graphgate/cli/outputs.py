@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graphgate
-from graphgate.cli.console import say
+from graphgate.cli.console import print_table, say
 from graphgate.cli.methods import chosen_method
 from graphgate.errors import InputError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
+    from graphgate.store.neighbors import SimilarNodes
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,21 @@ class Outputs:
             graphgate.write_page(self.page, graph, vectors, encoded.edge_values, title=title)
             size = self.page.stat().st_size / 2**20
             say(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
+
+
+def similar_rows(found: SimilarNodes) -> list[dict[str, Any]]:
+    """One row per query node and node similar to it, of plain values."""
+    return [
+        {"node": name, "rank": rank, "similar": other, "cosine": value}
+        for name, others, values in zip(*(part.tolist() for part in found), strict=True)
+        for rank, (other, value) in enumerate(zip(others, values, strict=True), start=1)
+    ]
+
+
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """A table of rows that have the same columns; fractions have four digits."""
+    cells = [
+        [f"{value:.4f}" if isinstance(value, float) else str(value) for value in row.values()]
+        for row in rows
+    ]
+    print_table(list(rows[0]), cells)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.console import check_delivered, lose, prepare_streams, say
+from graphgate.cli.console import STDOUT, answer, check_delivered, lose, prepare_streams, say
 from graphgate.errors import InputError, InputWarning, TrainingWarning, printable
 
 if TYPE_CHECKING:
@@ -149,10 +149,14 @@ def print_graph(graph: Graph) -> None:
 def write_result(path: Path | None, content: dict[str, Any]) -> None:
     """Write a result as JSON, with the command and the versions that produced it."""
     if path is not None:
-        from graphgate.io.files import write_json
+        from graphgate.io.files import json_text, write_json
         from graphgate.io.provenance import versions
 
-        write_json(path, content | {"command": command_line(), "versions": versions()})
+        content = content | {"command": command_line(), "versions": versions()}
+        if path == STDOUT:
+            answer(json_text(content))
+            return
+        write_json(path, content)
         say(f"wrote {path}")
 
 

@@ -24,6 +24,7 @@ from graphgate.cli.options import (
     Seed,
     reads_graph,
 )
+from graphgate.cli.outputs import print_rows, similar_rows
 from graphgate.cli.program import EMBEDDINGS, app, print_graph, write_result
 from graphgate.errors import InputError
 
@@ -162,8 +163,9 @@ def info(
 
 
 @store.command(epilog="Example: graphgate store history people")
-def history(folder: Folder) -> None:
+def history(folder: Folder, json: Json = None) -> None:
     """List the versions of a store."""
+    check_files(json=json)
     rows = [
         [
             str(each.version),
@@ -175,7 +177,9 @@ def history(folder: Folder) -> None:
         ]
         for each in graphgate.Store.open(folder).history()
     ]
-    print_table(["version", "time (UTC)", "action", "nodes", "edges", "model"], rows)
+    heads = ["version", "time (UTC)", "action", "nodes", "edges", "model"]
+    print_table(heads, rows)
+    write_result(json, {"versions": [dict(zip(heads, row, strict=True)) for row in rows]})
 
 
 @store.command(epilog="Example: graphgate store rollback people 3")
@@ -228,18 +232,20 @@ def similar(
     where: Annotated[
         str | None, typer.Option(help="Condition in SQL on the attributes of neighbors.")
     ] = None,
+    json: Json = None,
 ) -> None:
     """Find the stored nodes that are most similar to stored nodes, or to others."""
     if bool(node) == (nodes is not None):
         raise InputError("give either --node ID or --nodes FILE")
+    check_files(nodes, edges, json=json)
     opened = graphgate.Store.open(folder)
     if node:
-        _print_similar(opened.similar(node, n_neighbors=top, where=where))
+        _report_similar(opened.similar(node, n_neighbors=top, where=where), json)
         return
     with naming_files(edges, nodes):
         found = opened.embed(edges, nodes)
     near = opened.similar(vectors=found.vectors, n_neighbors=top, where=where)
-    _print_similar(near._replace(ids=found.ids))
+    _report_similar(near._replace(ids=found.ids), json)
 
 
 @store.command(epilog="Example: graphgate store export people --out embedding.parquet")
@@ -297,10 +303,7 @@ def _report_drift(found: Drift, json: Path | None) -> None:
     write_result(json, found.to_dict())
 
 
-def _print_similar(found: SimilarNodes) -> None:
-    rows = [
-        [str(name), str(rank), str(other), f"{value:.4f}"]
-        for name, others, values in zip(*found, strict=True)
-        for rank, (other, value) in enumerate(zip(others, values, strict=True), start=1)
-    ]
-    print_table(["node", "rank", "similar", "cosine"], rows)
+def _report_similar(found: SimilarNodes, json: Path | None) -> None:
+    rows = similar_rows(found)
+    print_rows(rows)
+    write_result(json, {"similar": rows})

@@ -279,5 +279,8 @@ def write_bytes(path: StrPath, content: bytes) -> None:
 
 def write_json(path: StrPath, content: Any) -> None:
     """Write JSON completely or not at all; NaN and infinity are refused."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_bytes(path, text.encode(errors="backslashreplace"))
+    write_bytes(path, json_text(content).encode(errors="backslashreplace"))
+
+
+def json_text(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,7 +1,8 @@
 """What the nodes of a cluster have in common: words, categories and numbers."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,9 @@ from scipy.stats import false_discovery_control, hypergeom, norm, rankdata
 from graphgate.errors import InputError
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
+from graphgate.io.graph_tables import read_nodes
+from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.table_files import open_table
 
 FEWEST = 3  # nodes that have a word or a category, for it to be tested
 
@@ -96,6 +100,25 @@ def describe_clusters(
         values = np.stack([inside[row], outside[row], adjusted[row]], axis=1)[kept].tolist()
         found.append([Trait(*names[at], *three) for at, three in zip(kept, values, strict=True)])
     return found
+
+
+def read_attributes(
+    path: Path | str, ids: np.ndarray, *, id: str = "id", options: ReadingOptions | None = None
+) -> Attributes:
+    """The attributes of these nodes from a node table, missing where it has no row for a node.
+
+    options : how the table is read; `id` and the label in it are no attributes.
+    """
+    table = open_table(Path(path))
+    nodes = read_nodes(table, replace(options or ReadingOptions(), id=id))
+    attributes, _ = nodes.read()
+    if attributes is None:
+        raise InputError(f"{path} has no column beside the id to describe clusters by")
+    row = {str(node): at for at, node in enumerate(nodes.ids.to_pylist())}
+    rows = np.array([row.get(str(node), len(row)) for node in ids.tolist()])
+    if (rows == len(row)).all():
+        raise InputError(f"{path} contains no id of the embedding; pass a table of the same nodes")
+    return attributes.padded(1).take(rows)
 
 
 def _members(codes: np.ndarray) -> sp.csr_array:

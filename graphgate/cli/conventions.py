@@ -1,0 +1,65 @@
+"""What all commands have in common: `--quiet`, JSON on standard output, exit codes in the help."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from graphgate.cli.console import STDOUT, printing
+
+EXIT_CODES = (
+    "Exit codes: 0 success, 1 not bit-identical (embed --repeat only), 2 invalid input or usage, "
+    "130 interrupted, 143 terminated."
+)
+QUIET = inspect.Parameter(
+    "quiet",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON if asked for.")
+    ],
+)
+
+
+def add_conventions(app: typer.Typer) -> None:
+    """Once all commands are registered."""
+    app.info.epilog = f"{app.info.epilog}\n\n{EXIT_CODES}"
+    for command in commands(app):
+        command.callback = _quietly(command.callback)
+        command.epilog = f"{command.epilog}\n\n{EXIT_CODES}"
+
+
+def commands(app: typer.Typer) -> Iterator[Any]:
+    """Of the program and of its groups."""
+    yield from app.registered_commands
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        yield from commands(group.typer_instance)
+
+
+def _quietly(command: Callable[..., None] | None) -> Callable[..., None]:
+    """The command with the option `--quiet`; with `--json -`, only JSON is on standard output."""
+    assert command is not None
+    own = inspect.signature(command, eval_str=True)
+
+    @wraps(command)
+    def wrapper(*args: Any, quiet: bool, **given: Any) -> None:
+        logger = logging.getLogger("graphgate")
+        level = logger.level
+        if quiet:
+            logger.setLevel(logging.ERROR)
+        try:
+            with printing(quiet=quiet, elsewhere=given.get("json") == STDOUT):
+                command(*args, **given)
+        finally:
+            logger.setLevel(level)
+
+    parameters = [*own.parameters.values(), QUIET]
+    wrapper.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+    return wrapper
