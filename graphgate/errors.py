@@ -31,6 +31,13 @@ class InputError(ValueError):
     """Invalid input; the command line reports it in one line and exits with code 2.
 
     about : which table the message is about, where the caller can name its file.
+
+    >>> from graphgate import Graph
+    >>> try:
+    ...     Graph([[1.0], [float("nan")]])
+    ... except InputError as error:
+    ...     print(error.about)
+    nodes
     """
 
     def __init__(self, message: str = "", *, about: Subject | None = None) -> None:
@@ -43,6 +50,10 @@ class MemoryLimitError(InputError):
 
     needed, available : in bytes.
     fitting_dims : layer sizes with which the run would fit, or None.
+
+    >>> error = MemoryLimitError("too large", needed=2**40, available=2**33)
+    >>> isinstance(error, InputError), error.needed // error.available
+    (True, 128)
     """
 
     def __init__(
@@ -58,11 +69,19 @@ class MemoryLimitError(InputError):
 
 
 class UnknownNodesError(InputError):
-    """Edges refer to nodes that are in no table."""
+    """Edges refer to nodes that are in no table.
+
+    >>> isinstance(UnknownNodesError("'zoe' is in no table"), InputError)
+    True
+    """
 
 
 class DivergenceError(InputError):
-    """Training diverged; there is no usable result."""
+    """Training diverged; there is no usable result.
+
+    >>> isinstance(DivergenceError("the loss is not finite"), InputError)
+    True
+    """
 
 
 class LostProcessError(InputError):
@@ -70,18 +89,34 @@ class LostProcessError(InputError):
 
 
 class InputWarning(UserWarning):
-    """Part of the input was ignored or replaced; the message says what and how much."""
+    """Part of the input was ignored or replaced; the message says what and how much.
+
+    >>> import warnings
+    >>> from graphgate import LinearGATE
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     _ = LinearGATE(n_components=1, random_state=0).fit([[1.0], [2.0], [4.0]])
+    >>> issubclass(seen[0].category, InputWarning)  # no edges
+    True
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(printable(message, _LONGEST))
 
 
 class UnknownNodesWarning(InputWarning):
-    """Vectors of new nodes lack what only a node known to the estimator could have given them."""
+    """Vectors of new nodes lack what only a node known to the estimator could have given them.
+
+    >>> issubclass(UnknownNodesWarning, InputWarning)
+    True
+    """
 
 
 class TrainingWarning(UserWarning):
-    """Training ended early, or far from convergence; the result may be poor."""
+    """Training ended early, or far from convergence; the result may be poor.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", TrainingWarning)  # where few epochs are enough
+    """
 
 
 def check_choice(what: str, value: object, choices: Collection[str]) -> None:

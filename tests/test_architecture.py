@@ -1,6 +1,7 @@
 """The architecture: who imports whom, what starts fast, what is public."""
 
 import ast
+import inspect
 import subprocess
 import sys
 import tomllib
@@ -190,3 +191,11 @@ def test_help_and_usage_errors_import_nothing_heavy(arguments):
 
 def test_the_start_test_sees_a_heavy_import():
     assert heavy_modules_after("import graphgate.errors, numpy") == "['numpy']"
+
+
+@pytest.mark.parametrize("name", graphgate.__all__)
+def test_public_names_have_an_example_that_runs(name):
+    """pytest runs the doctests of all modules; none of these may be skipped."""
+    doc = inspect.getdoc(getattr(graphgate, name)) or ""
+    assert ">>> " in doc
+    assert "+SKIP" not in doc

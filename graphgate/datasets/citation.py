@@ -177,6 +177,12 @@ def fetch_dataset(
     Returns
     -------
     The folder. Each file is checked against its SHA-256 before it is stored under its name.
+
+    Examples
+    --------
+    >>> fetch_dataset("corra")
+    Traceback (most recent call last):
+    graphgate.errors.InputError: ...
     """
     check_name(name)
     target = make_folder(cache_folder() if folder is None else Path(folder).expanduser())

@@ -24,6 +24,12 @@ class Attention:
     """Attention coefficients as N×N CSR arrays; row i holds α_ij over what node i attends to.
 
     encoder, decoder : one array per layer, layer 1 first.
+
+    >>> from graphgate import GATE
+    >>> graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)])
+    >>> gate = GATE(dims=(2,), epochs=3, random_state=0, progress=False).fit(graph)
+    >>> gate.attention_.average.sum(axis=1).round(3).tolist()
+    [1.0, 1.0, 1.0]
     """
 
     title: ClassVar[str] = "attention"

@@ -67,6 +67,10 @@ class Estimate:
         dims of 1 do not.
     epochs : number of epochs, the largest where training stops by the loss.
     time : `TrainingTime`; None if not even the graph to measure on fits into memory.
+
+    >>> found = estimate(n_nodes=100, n_edges=300, n_features=20, method="gate", dims=(8, 2))
+    >>> isinstance(found, Estimate), found.fits, found.fitting_dims
+    (True, True, (8, 2))
     """
 
     plan: TrainingPlan

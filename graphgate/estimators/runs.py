@@ -141,6 +141,19 @@ def write_run(
     command : what the user called, for the record.
     threads : number of threads during `fit`; None is torch's current number.
     metrics : measurements to record.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphgate import read_graph
+    >>> with TemporaryDirectory() as folder:
+    ...     edges = Path(folder, "edges.csv")
+    ...     _ = edges.write_text("source,target\\na,b\\nb,c\\nc,a\\n")
+    ...     graph = read_graph(edges)
+    ...     gate = LinearGATE(n_components=2, random_state=0).fit(graph)
+    ...     _ = write_run(f"{folder}/run", gate, graph, inputs={"edges": edges})
+    ...     sorted(path.name for path in Path(folder, "run").iterdir())
+    ['embedding.parquet', 'model.safetensors', 'report.json', 'run.json']
     """
     target = check_new_folder(folder)
     kept = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
@@ -186,7 +199,21 @@ def write_run(
 
 
 def read_run(folder: StrPath) -> RunRecord:
-    """Read the record of a run that `write_run` wrote."""
+    """Read the record of a run that `write_run` wrote.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphgate import read_graph
+    >>> with TemporaryDirectory() as folder:
+    ...     edges = Path(folder, "edges.csv")
+    ...     _ = edges.write_text("source,target\\na,b\\nb,c\\nc,a\\n")
+    ...     graph = read_graph(edges)
+    ...     gate = LinearGATE(n_components=2, random_state=0).fit(graph)
+    ...     _ = write_run(f"{folder}/run", gate, graph, inputs={"edges": edges})
+    ...     read_run(f"{folder}/run").method
+    'linear'
+    """
     path = Path(folder) / "run.json"
     what = f"{path} is not the record of a graphgate run"
     if not path.exists():
@@ -233,6 +260,19 @@ def rerun(
     folder : that `write_run` wrote.
     edges, nodes : files to read instead of those of the original run, which may have moved.
     force : fit even if memory will not suffice.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphgate import read_graph
+    >>> with TemporaryDirectory() as folder:
+    ...     edges = Path(folder, "edges.csv")
+    ...     _ = edges.write_text("source,target\\na,b\\nb,c\\nc,a\\n")
+    ...     graph = read_graph(edges)
+    ...     gate = LinearGATE(n_components=2, random_state=0).fit(graph)
+    ...     _ = write_run(f"{folder}/run", gate, graph, inputs={"edges": edges})
+    ...     rerun(f"{folder}/run").identical
+    True
     """
     record = read_run(folder)
     given = {"edges": edges, "nodes": nodes}

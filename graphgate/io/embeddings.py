@@ -115,6 +115,16 @@ def write_embedding(
     ids : integers or text; tuples are written as text, as Python writes them, such as "(0, 1)".
     labels : one value per node, None where a node has none; only .parquet, .csv and .npz store
         them.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     print(write_embedding(f"{folder}/vectors.csv", ["a", "b"], np.eye(2)).read_text())
+    node_id,e0,e1
+    "a",1,0
+    "b",0,1
+    <BLANKLINE>
     """
     target = check_output_path(path, EMBEDDING_ENDINGS)
     ending = target.suffix.lower()
@@ -208,6 +218,14 @@ def read_embedding(path: StrPath) -> Embedding:
 
     Vectors from text files are float32 if their digits are those of float32 numbers, and float64
     otherwise.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = write_embedding(f"{folder}/vectors.csv", ["a", "b"], np.eye(2))
+    ...     read_embedding(path)
+    Embedding(2 nodes, 2 dimensions)
     """
     ending = Path(path).suffix.lower()
     if ending not in READABLE_ENDINGS and not Path(path).is_dir():

@@ -77,6 +77,17 @@ def read_graph(
         it is symmetric.
 
     In text files a column is text if any of its numbers has leading zeros, such as a postcode.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     edges, nodes = Path(folder, "edges.csv"), Path(folder, "nodes.csv")
+    ...     _ = edges.write_text("source,target\\nada,bob\\n")
+    ...     _ = nodes.write_text("id,age\\nada,36\\nbob,41\\n")
+    ...     read_graph(edges, nodes)
+    Graph(2 nodes, 1 undirected edge, 1 attribute)
     """
     options = ReadingOptions(
         *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed)

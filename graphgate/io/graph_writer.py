@@ -60,6 +60,14 @@ def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Pa
     Returns
     -------
     The paths of the edges and of the nodes, in the order of `read_graph`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> graph = Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"])
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write_graph(folder, graph)]
+    ['edges.csv', 'nodes.csv']
     """
     if ending not in TABLE_ENDINGS:
         raise InputError(f"a graph is written as {' or '.join(TABLE_ENDINGS)}, not {ending!r}")

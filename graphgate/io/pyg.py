@@ -87,6 +87,11 @@ def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
     `edge_weight` if the graph is weighted, `y` (-1 where a node has no label) with `classes`, the
     splits as masks, `ids` and `feature_names`. Undirected edges are listed in both directions, as
     PyG expects. Attributes must be encoded first, with `AttributeEncoder` and `graph.with_x`.
+
+    Examples
+    --------
+    >>> to_pyg(Graph.from_edges([[1.0], [2.0]], [(0, 1)])).edge_index.tolist()
+    [[0, 1], [1, 0]]
     """
     import torch
 

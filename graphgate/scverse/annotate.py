@@ -70,6 +70,16 @@ def embed_anndata(
     attends to each neighbor and to itself. After an error the AnnData is unchanged.
 
     Returns the fitted estimator, which `transform_anndata` applies to further samples.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> places = np.stack(np.divmod(np.arange(36.0), 6), axis=1)
+    >>> adata = anndata.AnnData(rng.random((36, 8)), obsm={"spatial": places})
+    >>> gate = embed_anndata(adata, n_neighbors=4, n_components=5, random_state=0)
+    >>> adata.obsm["X_gate"].shape
+    (36, 5)
     """
     options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     _check_denoise(options, denoise=denoise)
@@ -98,6 +108,17 @@ def transform_anndata(
     model does not know are ignored. `batch_key` replaces the column that training used. Writes
     what `embed_anndata` writes, except for the report or the losses, into `adata`, or into a copy
     that is returned.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> places = np.stack(np.divmod(np.arange(36.0), 6), axis=1)
+    >>> adata = anndata.AnnData(rng.random((36, 8)), obsm={"spatial": places})
+    >>> gate = embed_anndata(adata, n_neighbors=4, n_components=5, random_state=0)
+    >>> other = anndata.AnnData(rng.random((36, 8)), obsm={"spatial": places})
+    >>> transform_anndata(gate, other, copy=True).obsm["X_gate"].shape
+    (36, 5)
     """
     options = _tissue_options(gate)
     if batch_key is not None:

@@ -29,6 +29,15 @@ def from_anndata(
 
     Node ids are obs_names, feature names var_names. `labels_key` and `split_key` are columns of
     obs; for the other parameters see `embed_anndata`.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> places = np.stack(np.divmod(np.arange(36.0), 6), axis=1)
+    >>> adata = anndata.AnnData(rng.random((36, 8)), obsm={"spatial": places})
+    >>> from_anndata(adata, radius=1.0)
+    Graph(36 nodes, 60 undirected edges, 8 dense features)
     """
     options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     labels = None if labels_key is None else _values(adata, labels_key)
@@ -46,6 +55,12 @@ def to_anndata(graph: Graph) -> Any:
     An AnnData names nodes by text; integer ids are kept in obs["id"]. Row i of the connectivities
     holds what node i attends over. Attributes are encoded by an `AttributeEncoder`; a graph with
     edges only has no X.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"])
+    >>> to_anndata(graph).obs_names.tolist()
+    ['p', 'q']
     """
     try:
         import anndata

@@ -28,6 +28,9 @@ class Trait:
     inside, outside : the fraction of nodes that have it, in the cluster and elsewhere; for numbers,
         the median.
     p_value : adjusted for the number of traits and clusters that were tested.
+
+    >>> print(Trait("town", "Ulm", 0.8, 0.1, 1e-5))
+    town Ulm (80%, elsewhere 10%)
     """
 
     name: str

@@ -25,6 +25,14 @@ def cluster_anndata(
     `n_clusters` "auto" chooses their number by the vectors, see `cluster`. `method` is "kmeans" or
     "gaussian-mixture" (clusters of different size and spread). Clusters are numbered by size, "0"
     being the largest. Returns None, or with `copy` an annotated copy.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> adata = anndata.AnnData(np.ones((60, 1)), obsm={"X_gate": 9 * np.eye(3)[np.arange(60) % 3]})
+    >>> cluster_anndata(adata)
+    >>> adata.obs["gate_cluster"].value_counts().tolist()
+    [20, 20, 20]
     """
     check_adata(adata)
     vectors = representation(adata, use_rep)
@@ -68,6 +76,17 @@ def transfer_anndata(
 
     Writes categories into obs[key_added], the fraction of the votes into obs[key_added + "_votes"],
     and the colors of the reference, where it has them, into uns[key_added + "_colors"].
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> place = np.arange(20.0)[:, None]
+    >>> first = anndata.AnnData(np.ones((20, 1)), obsm={"X_gate": place})
+    >>> first.obs["layer"] = ["outer"] * 10 + ["inner"] * 10
+    >>> second = anndata.AnnData(np.ones((2, 1)), obsm={"X_gate": np.array([[1.5], [18.5]])})
+    >>> transfer_anndata(second, first, "layer", n_neighbors=3)
+    >>> second.obs["layer"].tolist()
+    ['outer', 'inner']
     """
     check_adata(adata)
     check_adata(adata_ref)

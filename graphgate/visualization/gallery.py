@@ -61,6 +61,14 @@ def write_figures(
     formats : of "png", "svg" and "pdf".
 
     Returns the files written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)], labels=["a", "a", "b"])
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write_figures(folder, graph, np.eye(3), formats=["png"])]
+    ['graph-nodes.png']
     """
     check_formats(formats)
     title = name[:1].upper() + name[1:]

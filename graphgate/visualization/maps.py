@@ -53,7 +53,9 @@ def plot_embedding(
 
     Examples
     --------
-    >>> plot_embedding(np.eye(3), ["a", "a", "b"]).figure.savefig("map.png")  # doctest: +SKIP
+    >>> axes = plot_embedding(np.eye(3), ["a", "a", "b"], title="Three nodes")
+    >>> axes.get_title()  # axes.figure.savefig("map.png") writes it
+    'Three nodes'
     """
     codes, classes = encode_labels(embedding, labels)
     points = project(as_embedding(embedding).vectors, random_state)

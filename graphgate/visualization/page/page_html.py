@@ -48,8 +48,11 @@ def write_page(
 
     Examples
     --------
+    >>> from tempfile import TemporaryDirectory
     >>> graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)], labels=["a", "a", "b"])
-    >>> write_page("page.html", graph, np.eye(3), title="Three nodes")  # doctest: +SKIP
+    >>> with TemporaryDirectory() as folder:
+    ...     write_page(f"{folder}/page.html", graph, np.eye(3), title="Three nodes").name
+    'page.html'
     """
     content = build_content(graph, embedding, edge_values, **options)
     write_bytes(path, make_page(content))
