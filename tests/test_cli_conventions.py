@@ -15,7 +15,7 @@ from graphgate.io.embeddings import write_embedding
 
 GROUP = get_command(app)
 WRITES_ONLY = {  # files or a folder, and nothing that is not in them
-    *("transform", "figures", "explore", "demo", "data fetch", "data export"),
+    *("transform", "serve", "figures", "explore", "demo", "data fetch", "data export"),
     *("store create", "store add", "store remove", "store rollback", "store refresh"),
     *("store export",),
 }

@@ -47,6 +47,14 @@ def serve(
     max_body : bytes that the body of a request may have.
     read_only : refuse new nodes and edges.
     ready : called with the address when the service is about to answer.
+
+    Examples
+    --------
+    >>> try:
+    ...     serve("people", port=70_000)
+    ... except InputError as error:
+    ...     print("nothing is served:", type(error).__name__)
+    nothing is served: InputError
     """
     try:
         import uvicorn
