@@ -1,5 +1,7 @@
 """A classifier that holds the graph: scikit-learn's tools, and what it must not see."""
 
+from typing import ClassVar
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -70,6 +72,20 @@ def test_labels_of_other_nodes_are_not_seen(inductive):
     ]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_no_label_reaches_the_embedder():
+    class Recorder(LinearGATE):
+        graphs: ClassVar[list] = []
+
+        def fit(self, X, y=None, *, adjacency=None):
+            self.graphs.append(X)
+            return super().fit(X)
+
+    for inductive in (False, True):
+        NodeClassifier(GRAPH, Recorder(6, random_state=0), inductive=inductive).fit(IDS, LABELS)
+    assert [graph.labels for graph in Recorder.graphs] == [None, None]
+    assert not any(graph.splits for graph in Recorder.graphs)
 
 
 def test_inductive_training_sees_nothing_of_other_nodes():

@@ -17,6 +17,7 @@ from graphgate.cli.options import (
     Model,
     Nodes,
     OptionalDataset,
+    SpreadsheetSafe,
     reads_graph,
 )
 from graphgate.cli.program import ANSWERS, app, write_result
@@ -40,6 +41,7 @@ def outliers(
         Path | None, typer.Option(help="Write all nodes to this .parquet or .csv file.")
     ] = None,
     json: Json = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Find nodes whose features, or whose edges, the reconstructions miss.
 
