@@ -357,3 +357,11 @@ def test_features_are_stored_dense_or_sparse_as_the_first_ones(tmp_path, sparse)
         store.add(Graph(attributes={"a": [1.0]}, ids=[9]))
     with pytest.raises(InputError, match="the store has features without names"):
         store.add(nodes=pa.table({"id": [9], "a": [1.0]}))
+
+
+def test_a_refit_with_another_estimator_keeps_the_size(tmp_path):
+    store = Store.create(tmp_path / "store", grown_graph(40), LinearGATE(4, random_state=0))
+    with pytest.raises(InputError, match="let dims end with 4"):
+        store.refit(GATE((8, 6), epochs=2, progress=False))
+    store.refit(GATE((8, 4), epochs=2, random_state=0, progress=False))
+    assert (store.info().method, store.info().n_components, store.version) == ("GATE", 4, 2)

@@ -7,6 +7,7 @@ import torch
 from scipy.linalg import svd
 from sklearn.base import clone
 
+from graphgate.errors import InputError
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator
@@ -23,6 +24,11 @@ def refitted(estimator: Estimator, graph: Graph, n_components: int) -> Estimator
     if isinstance(fresh, LinearGATE):
         fresh.set_params(n_components=n_components)
     else:
+        if tuple(fresh.dims)[-1] != n_components:
+            raise InputError(
+                f"the vectors of the store have size {n_components}, but those of dims="
+                f"{fresh.dims} would have another; let dims end with {n_components}"
+            )
         fresh.__dict__.update(estimator.__dict__)
         fresh.set_params(warm_start=True)
     fresh.fit(graph)
