@@ -65,7 +65,7 @@ html_css_files = ["site.css"]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "changelog": [], "support": []}
+html_sidebars = {"index": [], "install": []}
 html_theme_options = {
     "logo": {
         "text": "graphgate",
