@@ -1,5 +1,6 @@
 """Killed, terminated, without disk space or memory, twice at the same time: nothing is lost."""
 
+import json
 import os
 import resource
 import signal
@@ -248,3 +249,10 @@ def test_nobody_at_home(folder, tmp_path, run):
         assert "no permission to write" in refused(*LINEAR, "--run", "r", prepare=nobody)
     finally:
         tmp_path.chmod(0o755)
+
+
+def test_results_of_the_kills_are_stored():
+    stored = Path(__file__).parents[1] / "results/benchmarks/faults.json"
+    for found in json.loads(stored.read_text())["kinds"].values():
+        assert found["kills"] >= 50
+        assert found["differing_bits"] == found["half_written"] == found["left_after"] == 0

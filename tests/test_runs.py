@@ -14,7 +14,16 @@ import pyarrow.parquet
 import pytest
 import torch
 
-from graphgate import GATE, InputError, MemoryLimitError, read_graph, read_run, rerun, write_run
+from graphgate import (
+    GATE,
+    InputError,
+    LinearGATE,
+    MemoryLimitError,
+    read_graph,
+    read_run,
+    rerun,
+    write_run,
+)
 from graphgate.io.embeddings import read_embedding
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
@@ -191,6 +200,21 @@ def test_a_failure_leaves_nothing(run, monkeypatch):
         (lambda stored: json.dumps({**stored, "threads": "two"}), "has the wrong type"),
         (lambda stored: json.dumps({**stored, "inputs": {"edges": "x"}}), "is not a JSON object"),
         (lambda stored: json.dumps({**stored, "settings": {}}), "not those of its method"),
+        (lambda stored: json.dumps({**stored, "method": "cake"}), "not those of its method"),
+        (lambda stored: json.dumps({**stored, "inputs": {}}), "its inputs are not edges"),
+        (lambda stored: json.dumps({**stored, "threads": 0}), "asks for 0 threads"),
+        (
+            lambda stored: json.dumps(
+                {**stored, "settings": stored["settings"] | {"epochs": 10**10}}
+            ),
+            "more than 1,000,000 epochs",
+        ),
+        (
+            lambda stored: json.dumps(
+                {**stored, "inputs": {"edges": {"path": "a\0b", "sha256": ""}}}
+            ),
+            "are no longer at",
+        ),
         (
             lambda stored: json.dumps({**stored, "settings": stored["settings"] | {"speed": 9}}),
             "not those of its method",
@@ -244,6 +268,24 @@ def test_what_is_not_the_folder_of_a_run_is_refused():
     for path in ("none", "edges.csv"):
         with pytest.raises(InputError, match=f"{path} is not a run folder"):
             read_run(path)
+
+
+@pytest.mark.parametrize("scratch", [None, Path("scratch")])
+def test_a_linear_run_is_written_and_repeated(scratch):
+    """Where intermediate results were kept is not part of the run."""
+    graph = read_graph("edges.csv", "nodes.csv")
+    gate = LinearGATE(2, random_state=0, scratch=scratch, progress=False).fit(graph)
+    write_run("r", gate, graph, inputs=INPUTS)
+    assert "scratch" not in read_run("r").settings
+    assert rerun("r").identical
+    assert json.loads(Path("r/report.json").read_text())["n_coordinates"] > 0
+
+
+def test_an_input_that_has_gone_is_reported():
+    graph = read_graph("edges.csv", "nodes.csv")
+    with pytest.raises(InputError, match=r"gone\.csv cannot be read: No such file"):
+        write_run("r", fitted(), graph, inputs={"edges": "gone.csv"})
+    assert not Path("r").exists()
 
 
 # --- from the command line -----------------------------------------------------------------------
