@@ -202,7 +202,6 @@ def test_a_failure_leaves_nothing(run, monkeypatch):
         (lambda stored: json.dumps({**stored, "settings": {}}), "not those of its method"),
         (lambda stored: json.dumps({**stored, "method": "cake"}), "not those of its method"),
         (lambda stored: json.dumps({**stored, "inputs": {}}), "its inputs are not edges"),
-        (lambda stored: json.dumps({**stored, "threads": 0}), "asks for 0 threads"),
         (
             lambda stored: json.dumps(
                 {**stored, "settings": stored["settings"] | {"epochs": 10**10}}
