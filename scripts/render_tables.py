@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import mean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+import fuzz_report
 import hosts
 import report
 
@@ -176,7 +178,7 @@ def tables() -> dict[str, str]:
         made |= outputs()
     if hosts.MEASURED.exists():
         made["hosts"] = hosts.table()
-    return made | report.tables()
+    return made | report.tables() | fuzz_report.tables()
 
 
 def rendered(text: str, made: dict[str, str]) -> str:

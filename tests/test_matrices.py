@@ -230,3 +230,77 @@ def test_a_zip_that_is_not_a_numpy_archive(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
     assert "a.npz" in refusal(tmp_path / "a.npz")
+
+
+# --- sparse matrices from outside ----------------------------------------------------------------
+
+THREE = np.array([[0, 1, 0, 2], [0, 0, 3, 0], [4, 0, 0, 0], [0, 5, 0, 6.0]])
+
+
+def parts_of(form: str) -> dict:
+    matrix = sp.csr_array(THREE).asformat(form)
+    names = {"coo": ("row", "col"), "dia": ("offsets",)}.get(form, ("indices", "indptr"))
+    found = {name: getattr(matrix, name) for name in ("data", *names)}
+    return found | {"shape": np.array(matrix.shape), "format": np.array(form.encode())}
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr"])
+def test_every_sparse_format(tmp_path, form):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(THREE).asformat(form))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), THREE)
+    wide = sp.csr_array(THREE[:2]).asformat(form)
+    sp.save_npz(tmp_path / "a.npz", wide)
+    np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), THREE[:2])
+    blocks = sp.bsr_array(np.kron(THREE, [[1, 2], [3, 4], [0, 5]]), blocksize=(3, 2))
+    sp.save_npz(tmp_path / "a.npz", blocks)
+    np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), blocks.toarray())
+
+
+def test_coordinates_in_one_array(tmp_path):
+    coords = np.array(np.nonzero(THREE))
+    np.savez(tmp_path / "a.npz", **parts_of("coo") | {"coords": coords, "row": [], "col": []})
+    np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), THREE)
+
+
+@pytest.mark.parametrize(
+    ("form", "change", "words"),
+    [
+        ("csr", {"format": np.array(b"lil")}, "unknown sparse format 'lil'"),
+        ("csr", {"format": np.array([1])}, "unknown sparse format None"),
+        ("csr", {"indptr": None}, "lacks the array 'indptr'"),
+        ("csr", {"shape": np.array([4])}, "its shape is not that of a matrix"),
+        ("csr", {"shape": np.array([4.0, 4.0])}, "its shape is not that of a matrix"),
+        ("csr", {"shape": np.array([2**31, 4])}, "its shape is not that of a matrix"),
+        ("csr", {"shape": np.array([-4, 4])}, "is not the shape of a matrix"),
+        ("csr", {"data": np.ones(6, dtype=complex)}, "not real numbers"),
+        ("csr", {"data": np.ones(5)}, "one number per index"),
+        ("csr", {"indices": np.ones(6)}, "indices is not a list of integers"),
+        ("csr", {"indices": np.array([1, 3, 2, 0, 1, 4])}, "an index is outside"),
+        ("csr", {"indptr": np.array([0, 100, 200, -1])}, "an index is outside"),
+        ("csr", {"indptr": np.array([0, 3, 2, 4, 6])}, "indptr falls"),
+        ("csr", {"indptr": np.array([1, 2, 3, 4, 6])}, "indptr does not fit"),
+        ("csr", {"indptr": np.array([0, 2, 3, 4, 5])}, "indptr does not fit"),
+        ("csr", {"indptr": np.array([0, 2, 3, 6])}, "indptr does not fit"),
+        ("csc", {"indices": np.array([2, 0, 3, 1, 0, 4])}, "an index is outside"),
+        ("coo", {"row": np.array([0, 0, 1, 2, 3, 4])}, "an index is outside"),
+        ("coo", {"col": np.array([-1, 3, 2, 0, 1, 3])}, "an index is outside"),
+        ("coo", {"col": np.zeros(5, int)}, "one number per index"),
+        ("dia", {"offsets": np.zeros(2, int)}, "one row per diagonal"),
+        ("dia", {"data": np.ones(4)}, "one row per diagonal"),
+        ("bsr", {"data": np.ones((6, 3, 1))}, "blocks do not fill"),
+        ("bsr", {"data": np.ones((6, 1, 3))}, "blocks do not fill"),
+        ("bsr", {"data": np.ones((6, 0, 1))}, "blocks do not fill"),
+        ("bsr", {"data": np.ones(6)}, "blocks do not fill"),
+    ],
+)
+def test_sparse_parts_that_do_not_fit(tmp_path, form, change, words):
+    parts = {name: part for name, part in (parts_of(form) | change).items() if part is not None}
+    if form == "bsr":
+        parts |= {name: parts_of("csr")[name] for name in ("indices", "indptr")}
+    np.savez(tmp_path / "a.npz", **parts)
+    assert words in refusal(tmp_path / "a.npz")
+
+
+def test_repeated_diagonals_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", **parts_of("dia") | {"data": np.ones((2, 4)), "offsets": [1, 1]})
+    assert "one row per diagonal" in refusal(tmp_path / "a.npz")
