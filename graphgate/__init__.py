@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from graphgate.estimators.gate import GATE
     from graphgate.estimators.linear_gate import LinearGATE
     from graphgate.estimators.loading import load_model
+    from graphgate.estimators.onnx_file import export_onnx
     from graphgate.estimators.runs import read_run, rerun, write_run
     from graphgate.experiments.evaluation import evaluate
     from graphgate.experiments.reproduce import reproduce
@@ -110,6 +111,7 @@ _HOMES = {
     "estimate": "estimators.estimate",
     "evaluate": "experiments.evaluation",
     "evaluate_links": "tasks.links",
+    "export_onnx": "estimators.onnx_file",
     "extend_graph": "store.batch",
     "fetch_dataset": "datasets.citation",
     "find_outliers": "tasks.outliers",
@@ -175,6 +177,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "evaluate_links",
+    "export_onnx",
     "extend_graph",
     "fetch_dataset",
     "find_outliers",

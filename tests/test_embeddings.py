@@ -179,7 +179,9 @@ def test_formats_refuse_what_they_cannot_store(tmp_path):
         write_embedding(tmp_path / "z.txt", [1, 2], Z, labels=[1, 2])
     with pytest.raises(InputError, match="ends in a zero byte"):
         write_embedding(tmp_path / "z.npz", ["a", "b\0"], Z)
-    with pytest.raises(InputError, match=r"must end in \.parquet, \.csv, \.npz, \.txt or \.npy"):
+    with pytest.raises(
+        InputError, match=r"must end in \.parquet, \.csv, \.npz, \.txt, \.npy, \.sql or \.jsonl"
+    ):
         write_embedding(tmp_path / "z.pkl", [1, 2], Z)
 
 

@@ -2,7 +2,7 @@
 
 The modules in import order:
 
-    console, program, options, inputs, methods, outputs, embed, store, serve, estimate,
+    console, program, options, inputs, methods, outputs, embed, store, serve, onnx, estimate,
     answers, links, outliers, pictures, experiments, datasets, conventions
 """
 
@@ -11,8 +11,8 @@ from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, store, estimate, answers, links, outliers, serve, pictures
-from graphgate.cli import experiments, datasets
+from graphgate.cli import embed, store, onnx, estimate, answers, links, outliers, serve
+from graphgate.cli import pictures, experiments, datasets
 
 add_conventions(app)
 
@@ -25,6 +25,7 @@ __all__ = [
     "experiments",
     "links",
     "main",
+    "onnx",
     "outliers",
     "pictures",
     "serve",

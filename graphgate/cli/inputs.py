@@ -44,6 +44,7 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
         "checkpoint": (".safetensors",),
         "page": (".html",),
         "json": (".json",),
+        "onnx": (".onnx",),
     }
     outputs = {kind: path for kind, path in outputs.items() if (kind, path) != ("json", STDOUT)}
     seen: dict[str, Path] = {}

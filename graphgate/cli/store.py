@@ -252,7 +252,11 @@ def similar(
 def export(
     folder: Folder,
     out: Annotated[
-        Path | None, typer.Option(help="Embedding: .parquet, .csv, .npz, .npy or .txt.")
+        Path | None,
+        typer.Option(
+            help="Embedding: .parquet, .csv, .npz, .npy, .txt (word2vec), .sql (pgvector) or "
+            ".jsonl (Qdrant)."
+        ),
     ] = None,
     graph: Annotated[
         Path | None, typer.Option(help="Folder for the tables of edges and nodes.")

@@ -11,7 +11,7 @@ import torch
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import EdgeDecoder
-from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.linear_model import BLOCKS, LinearModel
 from graphgate.linear.node_states import NodeStates
 from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.pattern import AttentionPattern
@@ -127,6 +127,13 @@ class ScoredGraph:
     def embedding(self) -> np.ndarray:
         """(N, D), one vector per node."""
         return self.model.embed(self.states).numpy()
+
+    def propagated(self) -> dict[str, np.ndarray]:
+        """What the embedding is computed from, (N, ·) each: the inputs of `export_onnx`."""
+        every = slice(0, self.graph.n_nodes)
+        found = {name: getattr(self.states, name).rows(every).numpy() for name in BLOCKS}
+        factors = self.states.factors
+        return found if factors is None else found | {"factors": factors.numpy()}
 
     @cached_property
     def edge_values(self) -> EdgeScores | None:

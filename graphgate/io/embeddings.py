@@ -5,6 +5,8 @@
 .npz        arrays ids and embedding, optional labels (and labelled, where some are missing)
 .txt        word2vec's text format: "N D", then one line per node with its id and D numbers
 .npy        the bare matrix, rows in the order of the graph; written only, because it has no ids
+.sql        a table of ids, vectors and optional labels, for PostgreSQL with pgvector; written only
+.jsonl      one request per line that uploads points to Qdrant; written only
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -24,11 +26,12 @@ from graphgate.io.id_columns import id_column, id_values, spelled_ids
 from graphgate.io.numpy_files import read_npz
 from graphgate.io.table_files import open_table, row_blocks, write_blocks
 from graphgate.io.tables import Conversion, Table, id_array, value_array
+from graphgate.io.vector_databases import write_pgvector, write_qdrant
 from graphgate.io.word2vec import open_word2vec, write_word2vec
 
-EMBEDDING_ENDINGS = (".parquet", ".csv", ".npz", ".txt", ".npy")
-READABLE_ENDINGS = EMBEDDING_ENDINGS[:-1]
-LABEL_ENDINGS = (".parquet", ".csv", ".npz")  # formats that can store labels
+READABLE_ENDINGS = (".parquet", ".csv", ".npz", ".txt")
+EMBEDDING_ENDINGS = (*READABLE_ENDINGS, ".npy", ".sql", ".jsonl")
+LABEL_ENDINGS = (".parquet", ".csv", ".npz", ".sql", ".jsonl")  # formats that can store labels
 
 
 class Embedding(NamedTuple):
@@ -110,11 +113,11 @@ def write_embedding(
 
     Parameters
     ----------
-    path : a file ending in .parquet, .csv, .npz, .txt (word2vec's text format) or .npy (the bare
-        matrix, without ids). An existing file is replaced atomically.
+    path : a file ending in .parquet, .csv, .npz, .txt (word2vec's text format), .npy (the bare
+        matrix, without ids), .sql (for PostgreSQL with pgvector) or .jsonl (requests that upload
+        points to Qdrant). An existing file is replaced atomically.
     ids : integers or text; tuples are written as text, as Python writes them, such as "(0, 1)".
-    labels : one value per node, None where a node has none; only .parquet, .csv and .npz store
-        them.
+    labels : one value per node, None where a node has none; .txt and .npy cannot store them.
 
     Examples
     --------
@@ -141,6 +144,10 @@ def write_embedding(
             np.save(file, np.ascontiguousarray(values), allow_pickle=False)
         elif ending == ".npz":
             np.savez(file, **_arrays(names, values, classes))
+        elif ending == ".sql":
+            write_pgvector(file, names, values, classes)
+        elif ending == ".jsonl":
+            write_qdrant(file, names, values, classes)
         else:
             write_word2vec(file, names, values)
     return target

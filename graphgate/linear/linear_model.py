@@ -19,7 +19,7 @@ from graphgate.linear.workspace import Workspace
 # Weights of the blocks of the embedding, whose rows have length 1.
 # That of structure factors is part of the plan, and then of the projection.
 OWN, RECONSTRUCTED, SHALLOW, DEEP = 0.5, 1.0, 1.0, 1.0
-_BLOCKS = {"own": OWN, "context": RECONSTRUCTED, "shallow": SHALLOW, "deep": DEEP}
+BLOCKS = {"own": OWN, "context": RECONSTRUCTED, "shallow": SHALLOW, "deep": DEEP}
 
 Rows = Callable[[slice], Tensor]
 
@@ -138,7 +138,7 @@ def block_rows(states: NodeStates, reconstruction: Reconstruction) -> Rows:
 
     def compute(rows: slice) -> Tensor:
         found = torch.empty(rows.stop - rows.start, columns, dtype=states.own.dtype)
-        read = {name: getattr(states, name).rows(rows) for name in _BLOCKS}
+        read = {name: getattr(states, name).rows(rows) for name in BLOCKS}
         if factors is not None:
             read["factors"] = factors[rows]
         for at, block in _weighted_blocks(read, reconstruction, states.shortest):
@@ -158,7 +158,7 @@ def _weighted_blocks(
 ) -> Iterator[tuple[slice, Tensor]]:
     """Blocks of the columns of `block_rows`, and where they are."""
     r = states["own"].shape[1]
-    for at, (name, weight) in enumerate(_BLOCKS.items()):
+    for at, (name, weight) in enumerate(BLOCKS.items()):
         rows = states[name]
         rows = rows @ reconstruction.weights if name == "context" else rows
         yield slice(at * r, (at + 1) * r), weight * unit_rows(rows, shortest)

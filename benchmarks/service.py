@@ -1,0 +1,251 @@
+"""`graphgate serve` under load, and under malformed requests, on the loopback interface.
+
+    python benchmarks/service.py --json results/benchmarks/service.json
+
+A store of a synthetic block graph (see `synthetic.py`) with 10 edges per node, by LinearGATE with
+128 components. Load: wrk keeps 32 connections busy with `/similar?id=…&k=10` of random nodes, on
+the same processors as the service, after a warm-up. Malformed: requests of many kinds that must be
+refused, one after the other; resident memory after the first tenth and at the end. `--store FOLDER`
+keeps the store for the next run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from machine import description, use_threads
+from synthetic import block_graph
+
+from graphgate import LinearGATE, Store
+from graphgate.io.files import write_json
+
+COMPONENTS, FEATURES, TOP = 128, 256, 10
+MOST_WAIT = 600  # seconds until the service has an index
+SCRIPT = """
+math.randomseed({seed})
+request = function()
+  return wrk.format("GET", "/similar?id=" .. math.random(0, {last}) .. "&k={top}")
+end
+"""
+
+
+class Running(NamedTuple):
+    """A service in a process of its own."""
+
+    port: int
+    process: int
+
+    def resident(self) -> int:
+        pages = int(Path(f"/proc/{self.process}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def make_store(folder: Path, n: int) -> None:
+    graph = block_graph(n, n_features=FEATURES, per_row=8, seed=0).reveal()
+    gate = LinearGATE(n_components=COMPONENTS, random_state=0, progress=False)
+    Store.create(folder, graph, gate)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Running]:
+    command = [sys.executable, "-m", "graphgate", "serve", str(folder), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+        if found is None:
+            raise SystemExit("the service did not start")
+        port = int(found[1])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=MOST_WAIT)
+        connection.request("GET", "/health")
+        if connection.getresponse().status != 200:
+            raise SystemExit("the service does not answer")
+        yield Running(port, process.pid)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+# --- load ----------------------------------------------------------------------------------------
+
+
+def load(running: Running, n: int, seconds: int, connections: int) -> dict[str, Any]:
+    """Requests per second and latencies by wrk."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "similar.lua"
+
+        def run(duration: int, seed: int) -> str:
+            script.write_text(SCRIPT.format(seed=seed, last=n - 1, top=TOP))
+            command = ["wrk", "-t1", f"-c{connections}", f"-d{duration}s", "--timeout", "10s"]
+            command += ["--latency", "-s", str(script), f"http://127.0.0.1:{running.port}"]
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=True, timeout=duration + 60
+            )
+            return done.stdout
+
+        run(5, seed=1)
+        return {"connections": connections, "seconds": seconds} | parsed(run(seconds, seed=0))
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """What wrk prints, in milliseconds."""
+    units = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}
+    latencies = {
+        f"p{share}": float(value) * units[unit]
+        for share, value, unit in re.findall(r"^\s+(\d+)%\s+([\d.]+)(us|ms|s|m)$", text, re.M)
+    }
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", text)
+    total = re.search(r"(\d+) requests in", text)
+    if rate is None or total is None or "p99" not in latencies:
+        raise SystemExit(f"wrk did not report what is expected:\n{text}")
+    failed = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    errors = re.search(r"Socket errors: (.+)", text)
+    return {
+        "requests": int(total[1]),
+        "requests_per_second": float(rate[1]),
+        "latency_ms": latencies,
+        "refused": int(failed[1]) if failed else 0,
+        "socket_errors": errors[1] if errors else None,
+    }
+
+
+# --- malformed requests --------------------------------------------------------------------------
+
+
+def noise(rng: random.Random, most: int) -> bytes:
+    return rng.randbytes(rng.randrange(1, most))
+
+
+def value(rng: random.Random, depth: int = 0) -> Any:
+    """JSON of any kind."""
+    kinds = [None, True, -1, 10**400, 1e308, "n1", "\u0000", "☃" * rng.randrange(1, 2000), 0.5]
+    if depth < 3 and rng.random() < 0.5:
+        size = rng.randrange(4)
+        if rng.random() < 0.5:
+            return [value(rng, depth + 1) for _ in range(size)]
+        return {rng.choice(["id", "k", "x", ""]): value(rng, depth + 1) for _ in range(size)}
+    return rng.choice(kinds)
+
+
+def malformed(rng: random.Random) -> tuple[str, str, bytes | None, dict[str, str]]:
+    """Method, path, body and headers of a request that must be refused."""
+    path = rng.choice(["/similar", "/add"])
+    json_type = {"Content-Type": "application/json"}
+    field = rng.choice(["ids", "vectors", "nodes", "edges", "k", "where", "extra"])
+    conditions = ["(" * 400, "a = ", "1/0 = 1", "DROP TABLE nodes", "_id = " + "'" * 333, "\u0000"]
+    condition = rng.choice(conditions)
+    bodies = [
+        noise(rng, 2000),
+        b"[" * rng.randrange(1, 100_000),
+        b'{"vectors": [[NaN, Infinity]]}',
+        b'{"ids": ["\\ud800"]}',
+        json.dumps({field: value(rng)}).encode(),
+        json.dumps({"vectors": [[0.5] * rng.randrange(1, 100)]}).encode(),
+        json.dumps({"ids": [rng.randrange(10**9, 10**12)]}).encode(),
+        json.dumps({"ids": [1] * 1001}).encode(),
+        json.dumps({"ids": [1], "k": rng.choice([0, -1, 10**9, 1.5, "1"])}).encode(),
+        json.dumps({"ids": [1], "where": condition}).encode(),
+        json.dumps({"edges": [{"source": 1, "target": 10**12}]}).encode(),
+        b" " * (9 << 20) if rng.random() < 0.02 else b"{",
+    ]
+    queries = ["?id=", "?id=x&id=1", "?id=1&k=0", "?id=1&k=x", "?id=1&y=2", "?id=%ff%fe", "?" * 500]
+    kind = rng.randrange(10)
+    if kind == 0:
+        return "GET", rng.choice(["/nodes", "/similar", "/links"]) + rng.choice(queries), None, {}
+    if kind == 1:
+        return rng.choice(["PUT", "DELETE", "PATCH", "BREW"]), path, b"{}", json_type
+    if kind == 2:
+        return "POST", f"/{rng.randbytes(20).hex()}", b"{}", json_type
+    if kind == 3:
+        return "GET", "/info", None, {"Host": f"{rng.randbytes(4).hex()}.example"}
+    if kind == 4:
+        return "POST", path, b"{}", {"Content-Type": "text/plain"}
+    return "POST", path, rng.choice(bodies), json_type
+
+
+def raw(port: int, rng: random.Random) -> int:
+    """Bytes that are no HTTP; the status of the answer, or 0 for none."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(noise(rng, 500) + b"\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        try:
+            answer = connection.recv(100)
+        except ConnectionResetError:
+            return 0
+    return int(answer[9:12]) if answer.startswith(b"HTTP/1.1 ") else 0
+
+
+def attack(running: Running, count: int) -> dict[str, Any]:
+    """Send malformed requests; statuses, and resident memory."""
+    rng = random.Random(0)
+    statuses: Counter[int] = Counter()
+    early = 0
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
+    for at in range(count):
+        if at == count // 10:
+            early = running.resident()
+        if rng.random() < 0.05:
+            statuses[raw(running.port, rng)] += 1
+            continue
+        method, path, body, headers = malformed(rng)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            statuses[answer.status] += 1
+        except (http.client.HTTPException, ConnectionError, TimeoutError):
+            statuses[0] += 1
+            connection.close()
+    late = running.resident()
+    return {
+        "requests": count,
+        "statuses": {str(status): statuses[status] for status in sorted(statuses)},
+        "resident_after_tenth": early,
+        "resident_at_end": late,
+        "growth": late / early - 1,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--malformed", type=int, default=10_000)
+    parser.add_argument("--store", type=Path, help="folder that keeps the store")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if shutil.which("wrk") is None:
+        raise SystemExit("wrk is not installed: apt-get install wrk")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.store or Path(temporary) / "store"
+        if not folder.exists():
+            make_store(folder, given.nodes)
+        found: dict[str, Any] = {"nodes": given.nodes, "components": COMPONENTS, "top": TOP}
+        with serving(folder) as running:
+            found["load"] = load(running, given.nodes, given.seconds, given.connections)
+            print(found["load"], flush=True)
+        with serving(folder) as running:
+            found["malformed"] = attack(running, given.malformed)
+            print(found["malformed"], flush=True)
+    if given.json is not None:
+        write_json(given.json, description("service.py", use_threads(None)) | found)
+
+
+if __name__ == "__main__":
+    main()
