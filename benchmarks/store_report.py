@@ -19,6 +19,8 @@ def tables(found: Mapping[str, Any], markdown: Any) -> dict[str, str]:
     checks = [_kills(parts["kills"])] if "kills" in parts else []
     if "recall" in parts:
         checks.append(_recall(parts["recall"]))
+    if "service" in found:
+        made["service"] = markdown(["measured", "result"], _service(found["service"]))
     if checks:
         made["store_checks"] = markdown(["checked", "result"], checks)
     return made
@@ -59,6 +61,23 @@ def _days(graphs: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
             f"{graph['old probe']['after']:.1f}",
         ]
         for name, graph in graphs.items()
+    ]
+
+
+def _service(part: Mapping[str, Any]) -> list[list[str]]:
+    load, odd = part["load"], part["malformed"]
+    failed = sum(n for status, n in odd["statuses"].items() if status.startswith("5"))
+    return [
+        [
+            f"{part['nodes']:,} nodes, {part['components']} columns, top {part['top']}, "
+            f"{load['connections']} connections for {load['seconds']} s",
+            f"{load['requests_per_second']:,.0f} requests per second, 99 % of them within "
+            f"{load['latency_ms']['p99']:.0f} ms",
+        ],
+        [
+            f"{odd['requests']:,} malformed requests",
+            f"{failed} server errors; memory {100 * odd['growth']:+.1f} % after the first tenth",
+        ],
     ]
 
 

@@ -80,7 +80,7 @@ def serve(
             http=PatientProtocol,
             ws="none",
             lifespan="on",
-            log_level="warning",
+            log_level="error",  # a warning per malformed request would fill disks
             access_log=False,
             server_header=False,
             limit_concurrency=_CONNECTIONS,
