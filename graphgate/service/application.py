@@ -25,20 +25,29 @@ _DESCRIPTION = (
     "Nodes, similar nodes and suggested edges of a graph with one vector per node, and new nodes. "
     "A mistake is answered by one sentence, and by the field that it is about."
 )
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": messages.Problem, "description": text}
-    for status, text in {
-        400: "The body is not JSON.",
-        401: "The key is missing or wrong.",
-        404: "There is no such node.",
-        408: "The request did not arrive in time.",
-        413: "The body is too large.",
-        415: "The body is not of type application/json.",
-        421: "The Host header is wrong.",
-        422: "A value is not as it must be.",
-        503: "There was no answer in time, or too many requests wait.",
-    }.items()
+_PROBLEMS = {
+    400: "The body is not JSON.",
+    401: "The key is missing or wrong.",
+    403: "The service is read-only.",
+    404: "There is no such node.",
+    408: "The request did not arrive in time.",
+    413: "The body is too large.",
+    415: "The body is not of type application/json.",
+    421: "The Host header is wrong.",
+    422: "A value is not as it must be.",
+    503: "There was no answer in time, or too many requests wait.",
 }
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The mistakes that are possible in a request, beside those that always are."""
+    every = sorted((401, 408, 413, 421, 503, *statuses))
+    return {
+        status: {"model": messages.Problem, "description": _PROBLEMS[status]} for status in every
+    }
+
+
+_QUERY, _BODY = _problems(404, 422), _problems(400, 404, 415, 422)
 
 
 class Service:
@@ -73,7 +82,7 @@ def _application(service: Service) -> FastAPI:
         lifespan=service.lifespan,
         docs_url=None,
         redoc_url=None,
-        responses=_PROBLEMS,
+        responses=_problems(),
     )
     if service.limits.key is not None:
         _require_key(app)
@@ -88,32 +97,28 @@ def _application(service: Service) -> FastAPI:
         """What the store holds, and how far its vectors may be off."""
         return _json(answers.info())
 
-    @app.get("/nodes", response_model=messages.NodesAnswer)
+    @app.get("/nodes", response_model=messages.NodesAnswer, responses=_QUERY)
     async def nodes(query: Annotated[messages.NodesQuery, Query()]) -> Response:
         """Attributes, labels and vectors of nodes."""
         return _json(await answers.nodes(query.id, query.vectors))
 
-    @app.get("/similar", response_model=messages.SimilarAnswer)
+    @app.get("/similar", response_model=messages.SimilarAnswer, responses=_QUERY)
     async def similar_nodes(query: Annotated[messages.SimilarQuery, Query()]) -> Response:
         """The stored nodes with the largest cosine similarity to stored nodes."""
         asked = messages.SimilarRequest(ids=[*query.id], k=query.k, where=query.where)
         return _json(await answers.similar(asked))
 
-    @app.post("/similar", response_model=messages.SimilarAnswer)
+    @app.post("/similar", response_model=messages.SimilarAnswer, responses=_BODY)
     async def similar(asked: messages.SimilarRequest) -> Response:
         """The same for ids, for vectors, or for nodes that are not stored, by their attributes."""
         return _json(await answers.similar(asked))
 
-    @app.get("/links", response_model=messages.SimilarAnswer)
+    @app.get("/links", response_model=messages.SimilarAnswer, responses=_QUERY)
     async def links(query: Annotated[messages.LinksQuery, Query()]) -> Response:
         """Suggested edges: the most similar nodes that a node has no edge with."""
         return _json(await answers.links(query.id, query.k))
 
-    refused: dict[int | str, dict[str, Any]] = {
-        403: {"model": messages.Problem, "description": "The service is read-only."}
-    }
-
-    @app.post("/add", response_model=messages.AddAnswer, responses=refused)
+    @app.post("/add", response_model=messages.AddAnswer, responses=_BODY | _problems(403))
     async def add(asked: messages.AddRequest) -> Response:
         """Add nodes and edges, or change them; the batch goes in as a whole or not at all.
 

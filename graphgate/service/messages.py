@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, create_model
+
+from graphgate.store.view import StoreInfo
 
 MOST_IDS = 1000
 MOST_VECTORS = 1000
@@ -107,22 +109,12 @@ class Health(BaseModel):
     nodes: int
 
 
-class Info(BaseModel):
-    version: int
-    method: str
-    n_nodes: int
-    n_edges: int
-    n_components: int
-    directed: bool
-    weighted: bool
-    exact_since: int
-    stale_nodes: int
-    stale_edges: int
-    stale_shift: float
-    accuracy: str
-    attributes: dict[str, str] | None = Field(
-        description="Kind of each attribute; null where nodes have features."
-    )
+_INFO: dict[str, Any] = {name: (kind, ...) for name, kind in StoreInfo.__annotations__.items()}
+Info: Any = create_model(
+    "Info",
+    __doc__="What the store holds; attributes are null where nodes have features.",
+    **_INFO | {"accuracy": (str, ...), "attributes": (dict[str, str] | None, ...)},
+)
 
 
 class Node(BaseModel):

@@ -31,7 +31,7 @@ def reference_page(specification: dict[str, Any]) -> str:
     for path, operations in specification["paths"].items():
         for method, operation in operations.items():
             parts += _operation(path, method, operation)
-    parts.append("<h2>Schemas</h2>")
+    parts += ['<h2 id="mistakes">Mistakes</h2>', _mistakes(specification), "<h2>Schemas</h2>"]
     for name, schema in specification["components"]["schemas"].items():
         text = escape(json.dumps(schema, indent=2, ensure_ascii=False))
         parts.append(f'<h3 id="{escape(name)}">{escape(name)}</h3><pre>{text}</pre>')
@@ -45,7 +45,8 @@ def reference_page(specification: dict[str, Any]) -> str:
 
 def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
     parts = [f"<h2><code>{method.upper()} {escape(path)}</code></h2>"]
-    parts.append(f"<p>{escape(operation.get('description') or operation['summary'])}</p>")
+    text = operation.get("description") or operation["summary"]
+    parts.append(f"<p>{escape(text)}</p>")
     rows = [
         (
             parameter["name"] + " (required)" * parameter.get("required", False),
@@ -54,14 +55,28 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
         for parameter in operation.get("parameters", [])
     ]
     if rows:
-        parts += ["<h3>Parameters</h3>", _table(rows)]
+        parts.append(_table(rows))
     if "requestBody" in operation:
         parts.append(f"<p>Body: {_link(operation['requestBody']['content'])}</p>")
-    answers = [
-        (status, f"{escape(answer['description'])} {_link(answer.get('content', {}))}")
-        for status, answer in operation["responses"].items()
+    answers = operation["responses"]
+    statuses = sorted(status for status in answers if status >= "400")
+    mistakes = ", ".join(f'<a href="#mistakes">{status}</a>' for status in statuses)
+    return [
+        *parts,
+        f"<p>Answer: {_link(answers['200'].get('content', {}))}. Mistakes: {mistakes}.</p>",
     ]
-    return [*parts, "<h3>Answers</h3>", _table(answers, escaped=True)]
+
+
+def _mistakes(specification: dict[str, Any]) -> str:
+    """Every status of a mistake, once."""
+    found = {
+        status: answer["description"]
+        for operations in specification["paths"].values()
+        for operation in operations.values()
+        for status, answer in operation["responses"].items()
+        if status >= "400"
+    }
+    return _table(sorted(found.items()))
 
 
 def _link(content: dict[str, Any]) -> str:
@@ -69,10 +84,10 @@ def _link(content: dict[str, Any]) -> str:
     for kind in content.values():
         if name := kind.get("schema", {}).get("$ref", "").rpartition("/")[2]:
             return f'<a href="#{escape(name)}">{escape(name)}</a>'
-    return ""
+    return "text"
 
 
-def _table(rows: list[tuple[str, str]], *, escaped: bool = False) -> str:
-    cells = [(escape(name), text if escaped else escape(text)) for name, text in rows]
+def _table(rows: list[tuple[str, str]]) -> str:
+    cells = [(escape(name), escape(text)) for name, text in rows]
     lines = (f"<tr><td><code>{name}</code></td><td>{text}</td></tr>" for name, text in cells)
     return f"<table>{''.join(lines)}</table>"

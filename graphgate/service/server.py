@@ -83,6 +83,7 @@ def serve(
             log_level="error",  # a warning per malformed request would fill disks
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=5,
