@@ -782,6 +782,8 @@ COMMANDS = [
     ["links"],
     ["predict-links"],
     ["outliers"],
+    ["serve"],
+    ["onnx"],
     ["evaluate"],
     ["reproduce"],
     ["figures"],

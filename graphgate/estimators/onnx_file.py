@@ -26,6 +26,16 @@ def export_onnx(estimator: LinearGATE, path: StrPath) -> Path:
     ----------
     estimator : fitted.
     path : a file ending in .onnx; an existing one is replaced.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphgate.graph.graph import Graph
+    >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)])
+    >>> gate = LinearGATE(n_components=2, random_state=0).fit(graph)
+    >>> with TemporaryDirectory() as folder:
+    ...     export_onnx(gate, f"{folder}/encoder.onnx").name
+    'encoder.onnx'
     """
     target = check_output_path(path, (".onnx",))
     if not isinstance(estimator, LinearGATE):
