@@ -159,28 +159,19 @@ def test_a_full_disk_for_intermediate_results(folder):
     assert "intermediate results cannot be written" in said
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [*GATE, "--dims", "300000", "--force", "--out", "z.csv"],
-        [*LINEAR, "--force", "--out", "z.csv", "--scratch", "s"],
-    ],
-    ids=["gate", "linear"],
-)
-def test_too_little_memory_is_one_sentence(folder, arguments):
-    """The limit is on address space, as `ulimit -v` sets it."""
+def test_too_little_memory_is_one_sentence(folder):
+    """The limit is on address space, as `ulimit -v` sets it; there is room for all but the model.
+
+    With next to no room at all, Arrow and OpenBLAS abort the process before they can tell us.
+    """
 
     def limited():
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + (8 << 20)
+        limit = pages * resource.getpagesize() + (1 << 29)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    done = fork(*arguments, prepare=limited)
-    if done.code == 0:  # the allocator had kept enough
-        pytest.skip("the child found enough memory in what this process had freed")
-    assert done.code == 2, done.err
-    assert "not enough memory" in done.err.splitlines()[-1]
-    assert left() <= {"s"}
+    said = refused(*GATE, "--dims", "3000000", "--force", "--out", "z.csv", prepare=limited)
+    assert "not enough memory" in said
 
 
 # --- two at the same time ------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def constraints() -> dict[str, str]:
 
 @pytest.mark.parametrize("text", PROJECT["dependencies"])
 def test_the_tested_versions_are_those_that_we_allow(text):
-    """And there is a floor, which was installed and tested too."""
+    """And the documentation names the lowest version."""
     requirement = Requirement(text)
     version = constraints()[canonicalize_name(requirement.name)]
     assert version in requirement.specifier
