@@ -180,7 +180,8 @@ class CsvTable(Table):
         ends = np.cumsum([cell.count("\n") for cell in cells])
         at = len(cells) - 1 if open_to_end else int(np.argmax(ends >= len(record) - 1))
         line = last - len(record) + 1 + (int(ends[at - 1]) if at else 0)
-        column = f", column {names[at].splitlines()[0]!r}" if at < len(names) else ""
+        name = names[at].splitlines() if at < len(names) else []  # an empty name has no line
+        column = f", column {name[0]!r}" if name else ""
         raise InputError(
             f"{self.path}, line {line}{column}: the quote that opens a cell is not closed; "
             "close it, or double a quote that is part of the text"
