@@ -33,6 +33,8 @@ import parts
 import peers
 import reading
 import report
+import service
+import store_report
 import synthetic
 import timing
 
@@ -276,3 +278,35 @@ def test_losses_of_the_whole_graph_by_blocks_are_the_exact_ones():
     found = parts.losses(gate, graph)
     assert found["loss"] == pytest.approx(expected["loss"], rel=1e-5)
     assert found["feature_square_per_node"] == pytest.approx(expected["feature"] ** 2 / 60, 1e-4)
+
+
+WRK = """Running 10s test @ http://127.0.0.1:8000
+  1 threads and 32 connections
+  Latency Distribution
+     50%  850.00us
+     75%   40.10ms
+     90%   55.00ms
+     99%    1.20s
+  4210 requests in 10.01s, 3.01MB read
+  Non-2xx or 3xx responses: 7
+Requests/sec:    420.58
+Transfer/sec:    307.92KB
+"""
+
+
+def test_what_wrk_prints_becomes_a_table():
+    found = service.parsed(WRK)
+    assert found["latency_ms"] == {"p50": 0.85, "p75": 40.1, "p90": 55.0, "p99": 1200.0}
+    assert (found["requests"], found["refused"], found["socket_errors"]) == (4210, 7, None)
+    with pytest.raises(SystemExit, match="did not report"):
+        service.parsed("connection refused")
+    measured = {
+        "nodes": 100_000,
+        "components": 128,
+        "top": 10,
+        "load": found | {"connections": 32, "seconds": 10},
+        "malformed": {"requests": 1000, "statuses": {"422": 998, "500": 2}, "growth": 0.0123},
+    }
+    table = store_report.tables({"service": measured}, report.markdown)["service"]
+    assert "| 421 requests per second, 99 % of them within 1200 ms |" in table
+    assert "| 2 server errors; memory +1.2 % after the first tenth |" in table
