@@ -304,3 +304,9 @@ def test_sparse_parts_that_do_not_fit(tmp_path, form, change, words):
 def test_repeated_diagonals_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", **parts_of("dia") | {"data": np.ones((2, 4)), "offsets": [1, 1]})
     assert "one row per diagonal" in refusal(tmp_path / "a.npz")
+
+
+def test_diagonals_that_are_longer_than_the_matrix(tmp_path):
+    parts = {"data": np.ones((1, 9)), "offsets": np.array([1]), "shape": np.array([4, 4])}
+    np.savez(tmp_path / "a.npz", **parts_of("dia") | parts)
+    np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), np.eye(4, k=1))

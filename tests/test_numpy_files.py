@@ -90,6 +90,8 @@ def test_anything_else_is_refused(content, words):
 def test_a_shape_without_values_claims_no_memory():
     text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 0), }"
     assert parse_npy(with_header(text)).shape == (10**12, 0)
+    with pytest.raises(InputError, match="the impossible shape"):
+        parse_npy(with_header(text.replace(b"1000000000000", b"1" + b"0" * 19)))
 
 
 def test_archives(tmp_path):
