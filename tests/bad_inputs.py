@@ -295,7 +295,6 @@ COMMANDS = {
     "similar vectors_nan.csv --node a": "not finite",
     "similar vectors_twice.csv --node a": "twice",
     "similar vectors_no_id.csv --node a": "'node_id'",
-    "cluster z.csv": "--clusters",
     "cluster z.csv --clusters 9": "distinct vectors",
     "cluster z.csv --clusters 0": "--clusters",
     "cluster z.csv --clusters 2 --method cake": "cake",

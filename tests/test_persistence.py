@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from sklearn.exceptions import NotFittedError
 from test_attributes import VALUES
 
-from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError
+from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError, InputWarning
 from graphgate.estimators.base import GraphKind
 from graphgate.estimators.persistence import PARAMS, FittedState, SavedGATE, load_gate, save_gate
 from graphgate.io import files
@@ -90,7 +90,7 @@ def test_kinds_of_graphs_and_depths(path, dims, directed, weighted):
 
 
 def test_every_parameter_that_decides_the_result_is_kept(path):
-    """All but where, in how much memory and how visibly it runs; no value is the default."""
+    """All but where, from what, in how much memory and how visibly; no value is the default."""
     graph = random_graph(1, weighted=True)
     changed = {
         "dims": (4, 3),
@@ -114,6 +114,7 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
         "dtype": "float64",
     }
     neither = {"device", "memory_limit", "checkpoint", "checkpoint_every", "progress"}
+    neither |= {"warm_start"}
     kept = GATE().get_params().keys() - neither
     assert changed.keys() == kept == PARAMS.keys()
     assert all(value != GATE().get_params()[name] for name, value in changed.items())
@@ -172,7 +173,8 @@ def test_feature_names_are_kept_and_checked(path):
 
 def test_the_names_of_a_data_frame(path):
     frame = pd.DataFrame(random_graph(1, f=2, dense=True).x, columns=["a", "b"])
-    gate = GATE((2,), epochs=1, random_state=0).fit(frame)
+    with pytest.warns(InputWarning, match="fitted without edges"):
+        gate = GATE((2,), epochs=1, random_state=0).fit(frame)
     gate.save(path)
     loaded = GATE.load(path)
     assert same_bytes(loaded.transform(frame), gate.embedding_)

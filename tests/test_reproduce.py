@@ -198,7 +198,12 @@ def test_every_stored_file_is_parsed_once(module, monkeypatch):
     graphgate.reproduce("transductive", n_runs=3, n_jobs=1, **given)
     parsed = []
     loads = json.loads
-    monkeypatch.setattr(run_store.json, "loads", lambda text: parsed.append(text) or loads(text))
+
+    def record(text, **options):
+        parsed.append(text)
+        return loads(text, **options)
+
+    monkeypatch.setattr(run_store.json, "loads", record)
     table = graphgate.reproduce("transductive", n_runs=3, n_jobs=1, **given)
     assert (table.n_new, len(table.to_list()), table.markdown().count("(3)")) == (0, 1, 1)
     assert len(parsed) == 3

@@ -121,12 +121,13 @@ class RunStore:
         path = self.folder / spec.file
         if path not in self._known:
             try:
-                if not path.exists():
-                    return None
+                path.stat()
                 content = read_json(path, str(path))
                 if {key: content[key] for key in spec.fields()} != spec.fields():
                     raise ValueError
                 self._known[path] = RunResult.from_dict(content["run"], spec.setting)
+            except FileNotFoundError:
+                return None
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(
                     f"{path} does not contain the run that its name indicates; remove it"

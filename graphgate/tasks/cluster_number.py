@@ -15,8 +15,8 @@ FEWEST_NODES = 20
 MOST_CLUSTERS = 20
 _SPLITS = 3  # most of which must agree
 _COMPONENTS = 32  # principal components: k clusters differ in k - 1 of them
-# Chosen on block graphs of 2 to 10 blocks and on random graphs, see tests/test_cluster_number.py; the
-# second one after a look at the citation graphs, too.
+# Chosen on block graphs of 2 to 10 blocks and on random graphs, see tests/test_cluster_number.py;
+# the second one after a look at the citation graphs, too.
 _STABLE = 0.7  # adjusted Rand index of the clusters of two halves
 _VALLEY = 0.85  # nodes in the middle between two clusters, as a fraction of those at their centers
 # Vectors of neighborhoods are normalized, so that those of any dense graph lie towards both ends of
