@@ -14,7 +14,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Metrics:
     """Requests by path, method and status, and their durations by path.
 
-    paths : those that are told apart; all others, which clients invent, count as "other".
+    paths : paths that are counted separately; any other path a client requests counts as "other".
     """
 
     def __init__(self, paths: frozenset[str]) -> None:
