@@ -2,8 +2,8 @@
 
 The modules in import order:
 
-    console, program, options, inputs, methods, outputs, embed, store, serve, onnx, estimate,
-    answers, links, outliers, pictures, experiments, datasets, conventions
+    console, program, options, inputs, methods, outputs, embed, transform, store, serve, onnx,
+    estimate, answers, links, outliers, pictures, experiments, datasets, conventions
 """
 
 from graphgate.cli.conventions import add_conventions
@@ -11,8 +11,8 @@ from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, store, onnx, estimate, answers, links, outliers, serve
-from graphgate.cli import pictures, experiments, datasets
+from graphgate.cli import embed, transform, store, onnx, estimate, answers, links, outliers
+from graphgate.cli import serve, pictures, experiments, datasets
 
 add_conventions(app)
 
@@ -30,4 +30,5 @@ __all__ = [
     "pictures",
     "serve",
     "store",
+    "transform",
 ]

@@ -1,0 +1,98 @@
+"""`graphgate transform`: a saved model and tables in, vectors out, also of unseen nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import graphgate
+from graphgate.cli.console import say
+from graphgate.cli.inputs import check_files, naming_files, read_extended
+from graphgate.cli.options import (
+    EDGES,
+    EMBEDDING_OUT,
+    AttentionOut,
+    Device,
+    GraphOptions,
+    Nodes,
+    ReconstructionOut,
+    ScoresOut,
+    SpreadsheetSafe,
+    reads_graph,
+)
+from graphgate.cli.outputs import Outputs
+from graphgate.cli.program import EMBEDDINGS, app, print_graph
+from graphgate.errors import InputError
+
+
+@app.command(
+    rich_help_panel=EMBEDDINGS,
+    epilog="Example: graphgate transform model.safetensors edges.csv --nodes nodes.csv "
+    "--out embedding.parquet",
+)
+@reads_graph
+def transform(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model saved by `graphgate embed`.")
+    ],
+    edges: Annotated[Path, EDGES],
+    out: Annotated[Path, EMBEDDING_OUT],
+    options: GraphOptions,
+    nodes: Nodes = None,
+    with_edges: Annotated[
+        Path | None,
+        typer.Option("--with", metavar="OLD_EDGES", help="Edges of the old graph."),
+    ] = None,
+    with_nodes: Annotated[
+        Path | None, typer.Option(metavar="OLD_NODES", help="Nodes of the graph in --with.")
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="Which vectors to write: all, or new for those not in --with.")
+    ] = "all",
+    reconstruction: ReconstructionOut = None,
+    scores: ScoresOut = None,
+    attention: AttentionOut = None,
+    device: Device = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
+) -> None:
+    """Embed nodes with a saved model, including nodes it has never seen.
+
+    The model does not store a graph: pass the nodes to embed together with their neighborhood, or
+    pass the old graph with --with and --with-nodes. For GATE the neighborhood is everything within
+    as many hops as the model has layers. An edge to a node that is in no table is an error. Tables
+    are read as in training unless options say otherwise. `graphgate store` keeps the graph for you.
+    """
+    outputs = Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
+    _check_only(only, with_edges, with_nodes, outputs)
+    check_files(model, edges, nodes, with_edges, with_nodes, **vars(outputs))
+    gate = graphgate.load_model(model, device=device)
+    outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
+    try:
+        graph, new = read_extended(options, edges, nodes, gate, with_edges, with_nodes)
+    except graphgate.UnknownNodesError as error:
+        hint = "" if with_edges else "; or pass the graph they are in with --with and --with-nodes"
+        raise InputError(f"{error}{hint}") from None
+    print_graph(graph)
+    outputs.check_names(graph, gate)
+    with naming_files(edges, nodes):
+        encoded = gate.encode(graph)
+    if only == "all":
+        outputs.write(graph, gate, encoded.embedding, lambda: encoded)
+    else:
+        found = graphgate.Embedding(graph.ids[new], encoded.embedding[new])
+        found.save(out)
+        say(f"wrote {len(found.ids):,} vectors of size {found.vectors.shape[1]} to {out}")
+
+
+def _check_only(
+    only: str, with_edges: Path | None, with_nodes: Path | None, outputs: Outputs
+) -> None:
+    if only not in ("all", "new"):
+        raise InputError(f"--only takes all or new, got {only!r}")
+    if with_edges is None and (with_nodes is not None or only == "new"):
+        option = "--only new" if with_nodes is None else "--with-nodes"
+        raise InputError(f"{option} needs the edges of the old graph: --with OLD_EDGES")
+    if only == "new" and any((outputs.attention, outputs.scores, outputs.reconstruction)):
+        raise InputError("--only new writes vectors only; omit the other outputs")
