@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
@@ -97,6 +98,9 @@ def test_runs_are_stored_once_and_shown(folder, tmp_path):
 
 @dataclass(frozen=True)
 class Endless(QualityRun):
+    def projected_cpu_seconds(self) -> None:
+        return None
+
     def run(self) -> dict[str, float]:
         while True:
             pass
@@ -104,13 +108,43 @@ class Endless(QualityRun):
 
 @dataclass(frozen=True)
 class Waiting(QualityRun):
+    def projected_cpu_seconds(self) -> float:
+        return 1.2  # not far above the limit
+
     def run(self) -> dict[str, float]:
         time.sleep(2)
         return {"nmi": 1.0}
 
 
 @dataclass(frozen=True)
+class Hopeless(QualityRun):
+    def projected_cpu_seconds(self) -> float:
+        return 100.0
+
+    def run(self) -> dict[str, float]:
+        return {"nmi": 1.0}
+
+
+@dataclass(frozen=True)
+class Large(QualityRun):
+    def projected_cpu_seconds(self) -> None:
+        return None
+
+    def run(self) -> dict[str, float]:
+        return {"nmi": float(np.ones(1 << 40).sum())}
+
+
+@dataclass(frozen=True)
+class LargeTensor(Large):
+    def run(self) -> dict[str, float]:
+        return {"nmi": float(torch.ones(1 << 40).sum())}
+
+
+@dataclass(frozen=True)
 class Failing(QualityRun):
+    def projected_cpu_seconds(self) -> None:
+        return None
+
     def run(self) -> dict[str, float]:
         raise ZeroDivisionError("no good")
 
@@ -127,6 +161,45 @@ def test_waiting_for_the_processor_does_not_count(tmp_path):
     store = QualityStore(tmp_path)
     run_quality(store, [Waiting("gate", "towns", 0, Path("towns.npz"))], limit=0.5, progress=False)
     assert store.runs("gate", "towns") == {0: {"nmi": 1.0}}
+
+
+def test_a_run_that_would_take_too_long_is_not_begun(tmp_path):
+    store = QualityStore(tmp_path)
+    run_quality(store, [Hopeless("gate", "towns", 0, Path("towns.npz"))], limit=39, progress=False)
+    assert store.runs("gate", "towns") == {0: {"stopped": 39}}
+
+
+def test_a_projection_is_the_time_of_both_fits(folder, monkeypatch):
+    """Processor time by a clock that only training moves: 5 to set up, 2 per epoch."""
+    clock = [0.0]
+
+    class Trained:
+        def __init__(self, epochs=100, random_state=0):
+            self.epochs = epochs
+
+        def fit(self, graph):
+            assert graph.labels is None
+            clock[0] += 5 + 2 * self.epochs
+            return self
+
+    known = quality.find_method("gate")
+    monkeypatch.setattr(type(known), "make", lambda self, params, seed: Trained(**params))
+    monkeypatch.setattr(QualityRun, "params", lambda self: {})
+    monkeypatch.setattr(quality.time, "process_time", lambda: clock[0])
+    run = QualityRun("gate", "towns", 0, folder / "towns.npz")
+    assert run.projected_cpu_seconds() == 2 * (5 + 2 * 100)
+    Trained.patience = 20  # it may stop earlier
+    assert run.projected_cpu_seconds() is None
+
+
+@pytest.mark.parametrize("kind", [Large, LargeTensor])
+def test_a_run_that_takes_too_much_memory_is_stopped(kind, tmp_path):
+    store = QualityStore(tmp_path)
+    runs = [kind("gate", "towns", seed, Path("towns.npz")) for seed in range(2)]
+    run_quality(store, runs, limit=60, progress=False)
+    stopped = {"out_of_memory": quality.MEMORY}
+    assert store.runs("gate", "towns") == {0: stopped, 1: stopped}
+    assert "> 16 GiB" in quality_markdown(store, ["gate"], ["towns"])
 
 
 def test_a_run_that_fails_names_itself(tmp_path):

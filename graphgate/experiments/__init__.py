@@ -3,5 +3,5 @@
 The modules in import order:
 
     measure, methods, experiment, protocol, run_store, parallel, evaluation, grid, results_table,
-    reproduce, quality, quality_table
+    reproduce, limited_run, quality, quality_table
 """

@@ -5,18 +5,12 @@ what it gives. Test figures never choose anything: the strength and the scaling 
 chosen on validation nodes.
 """
 
-import math
-import multiprocessing
-import resource
-import signal
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
+from functools import partial
 from pathlib import Path
-from queue import Empty
 from typing import Any
 
 import numpy as np
@@ -28,6 +22,7 @@ from graphgate.datasets.citation import load_dataset
 from graphgate.datasets.planetoid import NAMES
 from graphgate.errors import InputError, TrainingWarning
 from graphgate.experiments.experiment import find_experiment
+from graphgate.experiments.limited_run import CallFailed, LimitReached, call_within
 from graphgate.experiments.measure import measured
 from graphgate.experiments.methods import find_method
 from graphgate.graph.graph import Graph
@@ -45,9 +40,12 @@ METHODS = (
 )
 QUICK = {"raw-svd", "smoothing-2", "smoothing-16", "linear"}  # seconds per run
 LIMIT = 20 * 60  # seconds on _CORES cores after which a run is stopped
+STOPPED = {"stopped", "out_of_memory"}  # what a run that did not finish has instead of figures
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0)  # C of the probe on random splits
 PUBLIC_STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+MEMORY = 16 << 30  # bytes of address space beyond which a run is stopped
 _CORES = 2
+_HOPELESS = 1.25  # times the limit; a run whose first epochs project to more is not continued
 _SLOW_RUNS = 2  # on graphs other than the citation graphs
 
 
@@ -71,12 +69,31 @@ class QualityRun:
         found = find_experiment(self.method, source, "transductive")
         return {} if found is None else dict(found.candidates()[0])
 
-    def run(self) -> dict[str, float]:
-        """All figures, in percent, and the seconds and MiB of the fit on the whole graph."""
-        graph = (
+    def load(self) -> Graph:
+        return (
             load_dataset(self.graph).graph if self.archive is None else read_archive(self.archive)
         )
-        known = find_method(self.method)
+
+    def projected_cpu_seconds(self) -> float | None:
+        """What both fits take, judged by a few epochs; None if the number of epochs is not fixed.
+
+        The first epoch of a fit also pays for what comes before training.
+        """
+        known, params = find_method(self.method), self.params()
+        made = known.make(params, self.seed)
+        if getattr(made, "epochs", None) is None or hasattr(made, "patience"):
+            return None
+        graph, spent = self.load().reveal(), []
+        for epochs in (1, 1, 3):  # one warms up
+            start = time.process_time()
+            known.make(params | {"epochs": epochs}, self.seed).fit(graph)
+            spent.append(time.process_time() - start)
+        epoch = max(0.0, spent[2] - spent[1]) / 2
+        return 2 * (spent[1] + (made.epochs - 1) * epoch)
+
+    def run(self) -> dict[str, float]:
+        """All figures, in percent, and the seconds and MiB of the fit on the whole graph."""
+        graph, known = self.load(), find_method(self.method)
         assert graph.labels is not None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingWarning)
@@ -214,15 +231,15 @@ def run_quality(
     """Run what the store lacks; the number of new runs.
 
     Methods that train run in a process of their own. One that uses more processor time than
-    `limit` seconds of two cores have, which other work on the machine does not change, is stopped
-    and stored as such.
+    `limit` seconds of two cores have, or clearly would by its first epochs, or more memory than
+    16 GiB, is stopped and stored as such, and so are its runs with other seeds.
     """
     missing = [run for run in runs if run.seed not in store.runs(run.method, run.graph)]
     with progress_bar("quality", len(missing), show=progress) as advance:
         for run in missing:
             stored = store.runs(run.method, run.graph).values()
-            stopped = any("stopped" in figures for figures in stored)
-            store.add(run, {"stopped": limit} if stopped else _limited(run, limit))
+            stopped = next((each for each in stored if STOPPED & each.keys()), None)
+            store.add(run, _limited(run, limit) if stopped is None else stopped)
             advance()
     return len(missing)
 
@@ -230,40 +247,23 @@ def run_quality(
 def _limited(run: QualityRun, limit: float) -> dict[str, Any]:
     if run.method in QUICK:
         return _rounded(run)
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    process = context.Process(target=_report, args=(run, results, limit), daemon=True)
-    process.start()
     try:
-        kind, content = _awaited(results, process)
-    finally:
-        process.kill()
-        process.join()
-    if kind == "stopped":
-        return {"stopped": limit}
-    if kind == "error":
-        raise InputError(f"{run.method} on {run.graph} with seed {run.seed} failed: {content}")
-    return dict(content)
+        found = call_within(
+            partial(_within, run, _CORES * limit), cpu_seconds=_CORES * limit, memory=MEMORY
+        )
+    except LimitReached as reached:
+        return {"stopped": limit} if reached.what == "time" else {"out_of_memory": MEMORY}
+    except CallFailed as error:
+        message = f"{run.method} on {run.graph} with seed {run.seed} failed: {error}"
+        raise InputError(message) from None
+    return dict(found)
 
 
-def _awaited(results: Any, process: BaseProcess) -> tuple[str, Any]:
-    while process.is_alive():
-        with suppress(Empty):
-            return results.get(timeout=1)
-    if process.exitcode == -signal.SIGXCPU:
-        return "stopped", None
-    with suppress(Empty):  # what it said last
-        return results.get(timeout=1)
-    return "error", f"its process ended with exit code {process.exitcode}"
-
-
-def _report(run: QualityRun, results: Any, limit: float) -> None:
-    allowed = math.ceil(time.process_time() + _CORES * limit)
-    resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 60))
-    try:
-        results.put(("figures", _rounded(run)))
-    except Exception as error:  # whatever it is, the other process names it
-        results.put(("error", f"{type(error).__name__}: {error}"))
+def _within(run: QualityRun, cpu_seconds: float) -> dict[str, float]:
+    needed = run.projected_cpu_seconds()
+    if needed is not None and needed > _HOPELESS * cpu_seconds:
+        raise LimitReached("time")
+    return _rounded(run)
 
 
 def _rounded(run: QualityRun) -> dict[str, float]:

@@ -59,9 +59,11 @@ def values(store: QualityStore, method: str, graph: str, metric: str) -> list[fl
 
 def _cell(store: QualityStore, method: str, graph: str, metric: str) -> str:
     runs = store.runs(method, graph)
-    stopped = [run["stopped"] for run in runs.values() if "stopped" in run]
-    if stopped:
-        return f"> {stopped[0] / 60:.0f} min"
+    for run in runs.values():
+        if "stopped" in run:
+            return f"> {run['stopped'] / 60:.0f} min"
+        if "out_of_memory" in run:
+            return f"> {run['out_of_memory'] / 2**30:.0f} GiB"
     found = values(store, method, graph, metric)
     if not found:
         return "—"
