@@ -28,6 +28,7 @@ benchmark: $(VENV)/.dev  ## renew results/benchmarks; needs an otherwise idle ma
 	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
 	$(BIN)/python benchmarks/blocked.py --json results/benchmarks/blocked.json
 	$(BIN)/python benchmarks/linear.py --json results/benchmarks/linear.json
+	$(BIN)/python benchmarks/fits.py --json results/benchmarks/fits.json
 	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
 	$(BIN)/python benchmarks/reading.py --json results/benchmarks/reading.json
 	$(BIN)/python benchmarks/estimate.py --json results/benchmarks/estimate.json

@@ -1,4 +1,4 @@
-"""The pictures of the benchmarks: epoch time against ours, and growth with the graph."""
+"""The pictures of the benchmarks: epoch time against ours, growth, and quality against time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import quality_report
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from report import PEERS, TITLES
+
+from graphgate.experiments.methods import find_method
+from graphgate.experiments.quality import QualityStore
 
 # Okabe and Ito's colors, which color-blind readers can distinguish; hatches are for gray prints.
 COLOURS = {"ours": "#0072B2", "plain": "#E69F00", "pyg": "#009E73", "dense": "#999999"}
@@ -25,6 +29,9 @@ def draw(found: Mapping[str, Any], folder: Path) -> list[Path]:
         pictures["benchmark-epoch.png"] = epoch_picture(found["epoch"]["datasets"])
     if "growth" in found and found["growth"]["exponents"]:
         pictures["benchmark-growth.png"] = growth_picture(found["growth"])
+    if "fits" in found and found["fits"]["fits"]:
+        store = QualityStore(quality_report.STORE)
+        pictures["benchmark-quality.png"] = quality_picture(found["fits"]["fits"], store)
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in pictures.items():
         # Without the program's version in it, equal results give equal files.
@@ -123,8 +130,43 @@ def growth_picture(growth: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _plain_numbers(axis: Axis) -> None:
+def quality_picture(fits: Mapping[str, Any], store: QualityStore) -> Figure:
+    """Every method beside LinearGATE: difference in quality against ratio of time, by task."""
+    figure = Figure(figsize=(10, 3.8), layout="constrained")
+    panels = figure.subplots(1, len(quality_report.TASKS), sharex=True)
+    for axes, (metric, title) in zip(panels, quality_report.TASKS.items(), strict=True):
+        axes.axhline(0, color="black", linewidth=0.8)
+        found = quality_report.standings(fits, store, metric)
+        for method, (difference, ratio, graphs) in found.items():
+            ours = method == quality_report.OURS
+            axes.plot(
+                ratio,
+                difference,
+                marker="*" if ours else "o",
+                markersize=14 if ours else 6,
+                color=COLOURS["ours"] if ours else COLOURS["plain"],
+                linestyle="",
+            )
+            axes.annotate(
+                find_method(method).title + ("" if ours else f" ({graphs})"),
+                (ratio, difference),
+                xytext=(6, 4),
+                textcoords="offset points",
+                fontsize=8,
+            )
+        axes.set_xscale("log")
+        axes.set_xlim(axes.get_xlim()[0] / 2, axes.get_xlim()[1] * 8)
+        _plain_numbers(axes.xaxis, subs=(1.0,))
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("time of a fit, LinearGATE = 1")
+        axes.grid(True, which="major", linewidth=0.4)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("points above LinearGATE")
+    return figure
+
+
+def _plain_numbers(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
     """1, 2, 5, 10 … rather than powers of ten."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

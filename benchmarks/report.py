@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import quality_report
 import scale_report
 import store_report
 
@@ -22,7 +23,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
     names = ["epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer", "linear"]
-    names += ["large", "two-hosts", "store", "service", "faults"]
+    names += ["large", "two-hosts", "store", "service", "faults", "fits"]
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
@@ -48,6 +49,8 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
         made["explorer"] = explorer_table(found["explorer"]["pages"])
     if "linear" in found:
         made["linear"] = linear_table(found["linear"]["graphs"])
+    if "fits" in found:
+        made["fits"] = quality_report.table(found["fits"]["fits"], markdown)
     if "faults" in found:
         made["faults"] = faults_table(found["faults"]["kinds"])
     made |= scale_report.tables(found, markdown)

@@ -15,6 +15,7 @@ from graphs import random_graph
 
 from graphgate.errors import InputWarning
 from graphgate.estimators.gate import GATE
+from graphgate.experiments.quality import QualityRun, QualityStore
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_files import read_graph
 from graphgate.nn.collapsed_step import CollapsedStep
@@ -31,6 +32,7 @@ import large
 import machine
 import parts
 import peers
+import quality_report
 import reading
 import report
 import service
@@ -247,6 +249,39 @@ def test_tables_come_from_the_results(results):
     assert "| plain PyTorch | 4 (2×, 1.9–2.1) | out of memory |" in tables["epoch"]
     assert "| plain PyTorch | 1,234 | out of memory |" in tables["memory"]
     assert "power 1.02" in tables["growth"]
+
+
+FITS = {
+    "one": {
+        "linear": {"status": "ok", "seconds": 2.0, "projected": False, "peak_memory_mb": 1024},
+        "gae": {"status": "ok", "seconds": 20.0, "projected": True, "peak_memory_mb": 2048},
+        "graphmae": {"status": "out of memory"},
+    },
+    "two": {
+        "linear": {"status": "ok", "seconds": 1.0, "projected": False, "peak_memory_mb": 1024},
+        "gae": {"status": "ok", "seconds": 40.0, "projected": False, "peak_memory_mb": 2048},
+    },
+}
+
+
+def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
+    store = QualityStore(tmp_path)
+    for graph, method, nmi in [
+        *(("one", "linear", 50.0), ("one", "gae", 40.0)),
+        *(("two", "linear", 50.0), ("two", "gae", 70.0), ("three", "gae", 0.0)),
+    ]:
+        store.add(QualityRun(method, graph, 0, Path(f"{graph}.npz")), {"nmi": nmi})
+    store.add(QualityRun("graphmae", "one", 0, Path("one.npz")), {"stopped": 60})
+    found = quality_report.standings(FITS, store, "nmi")
+    assert found == {"gae": (5.0, 25.0, 2), "linear": (0.0, 1.0, 2)}
+    table = quality_report.table(FITS, report.markdown)
+    assert "| GAE | ≈ 20 (2.0) | 40 (2.0) |" in table
+    assert "| GraphMAE | out of memory | — |" in table
+    pytest.importorskip("matplotlib")
+    import plots
+
+    figure = plots.quality_picture(FITS, store)
+    assert [len(axes.texts) for axes in figure.axes] == [0, 2, 0]
 
 
 def test_pictures_are_drawn(results, tmp_path):

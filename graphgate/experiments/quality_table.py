@@ -17,7 +17,6 @@ TITLES = {
     "ari": "k-means, ARI",
     "auc": "Hidden edges, AUC",
     "ap": "Hidden edges, average precision",
-    "seconds": "Seconds of a fit, on a machine that other runs shared",
 }
 
 
@@ -43,10 +42,9 @@ def quality_markdown(store: QualityStore, methods: Sequence[str], graphs: Sequen
             for method, row in zip(methods, rows, strict=True)
             if any(cell != "—" for cell in row)
         ]
-        if metric != "seconds":
-            gains = [_gain(store, name, metric) for name in shown]
-            cells = ["—" if gain is None else f"{gain:+.1f}" for gain in gains]
-            lines.append(f"| LinearGATE − better smoothing | {' | '.join(cells)} |")
+        gains = [_gain(store, name, metric) for name in shown]
+        cells = ["—" if gain is None else f"{gain:+.1f}" for gain in gains]
+        lines.append(f"| LinearGATE − better smoothing | {' | '.join(cells)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
@@ -67,8 +65,6 @@ def _cell(store: QualityStore, method: str, graph: str, metric: str) -> str:
     found = values(store, method, graph, metric)
     if not found:
         return "—"
-    if metric == "seconds":
-        return f"{mean(found):.1f}"
     return f"{mean(found):.1f}" + (f" ± {stdev(found):.1f}" if len(found) > 1 else "")
 
 
