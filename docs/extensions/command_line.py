@@ -22,12 +22,12 @@ def _sections(command: Any, name: str) -> Iterator[str]:
             yield from _sections(sub, full)
             continue
         yield f"\n## {full}\n\n{_paragraphs(sub.help or '')}\n"
-        if sub.epilog:
-            yield f"```text\n{sub.epilog.removeprefix('Example: ')}\n```\n"
-        yield "| parameter | default | |\n| --- | --- | --- |"
+        example = sub.epilog.partition("\n")[0].removeprefix("Example: ")
+        yield f"```text\n{example}\n```\n"
+        yield "| parameter | |\n| --- | --- |"
         for parameter in sub.params:
             if parameter.name != "help":
-                yield f"| {_spelled(parameter)} | {_default(parameter)} | {_cell(parameter.help)} |"
+                yield f"| {_spelled(parameter)} | {_cell(parameter.help)}{_default(parameter)} |"
 
 
 def _paragraphs(text: str) -> str:
@@ -42,16 +42,16 @@ def _spelled(parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     if parameter.required:
-        return "required"
+        return " Required."
     default = parameter.default
-    if default is None or default in (False, (), []) or callable(default):
+    if default is None or default is False or default in ((), []) or callable(default):
         return ""
-    return f"`{getattr(default, 'value', default)}`"
+    return f" Default: `{getattr(default, 'value', default)}`."
 
 
 def _cell(text: str | None) -> str:
     text = " ".join((text or "").split()).replace("|", "\\|")
-    return re.sub(r"(?<![\w`])--[a-z][\w-]*", r"`\g<0>`", text)
+    return re.sub(r"(?<![\w`])(torchrun .*|--[a-z][\w-]*)", r"`\g<0>`", text)
 
 
 def _append(app: Sphinx, docname: str, source: list[str]) -> None:
