@@ -15,15 +15,16 @@ from graphgate.training.distributed import Processes, current_processes
 
 
 def run_in_processes(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
-    """What `function(processes, *args)` returns in each of `size` new processes.
+    """What `function(processes, *args)` returns in each of `size` children of this process.
 
-    The function is found by its name, so it must be defined in a module.
+    They are forked: what this process has imported they need not import again.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
-        multiprocessing.spawn(_run, (size, port, folder, function, args), nprocs=size)
+        given = (size, port, folder, function, args)
+        multiprocessing.start_processes(_run, given, nprocs=size, start_method="fork")
         return [pickle.loads((Path(folder) / str(rank)).read_bytes()) for rank in range(size)]
 
 
@@ -31,6 +32,7 @@ def _run(rank: int, size: int, port: int, folder: str, function: Any, args: Any)
     torch.set_num_threads(1)
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     os.environ |= where | {"RANK": str(rank), "WORLD_SIZE": str(size)}
+    current_processes.cache_clear()  # the parent may have asked: it is alone
     processes = current_processes()
     assert isinstance(processes, Processes)
     (Path(folder) / str(rank)).write_bytes(pickle.dumps(function(processes, *args)))
