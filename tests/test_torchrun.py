@@ -3,13 +3,18 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from forks import Fork
 from linear_graphs import community_graph
+from processes import run_in_processes
 
-from graphgate import read_embedding, write_graph
+from graphgate import GATE, LinearGATE, read_embedding, write_graph
+from graphgate.cli import program
+from graphgate.linear import linear_plan
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
@@ -35,95 +40,109 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_embed_is_shared_and_only_one_process_writes_and_prints(folder):
-    embed = ["-m", "graphgate", "embed", "edges.csv", "--nodes", "nodes.csv"]
-    done = torchrun(folder, *embed, "--out", "two.csv", "--dtype", "float64")
+def test_embed_is_shared_and_only_one_process_writes_and_prints(folder, run, monkeypatch):
+    embed = ["embed", "edges.csv", "--nodes", "nodes.csv", "--dtype", "float64"]
+    done = torchrun(folder, "-m", "graphgate", *embed, "--out", "two.csv")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("wrote 120 vectors") == 1
     assert done.stderr.count("plan: linear") == 1
     assert "shared by 2 processes" in done.stderr
-    alone = subprocess.run(
-        [sys.executable, *embed, "--out", "one.csv", "--dtype", "float64"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    assert alone.returncode == 0
-    one, two = (read_embedding(folder / f"{name}.csv") for name in ("one", "two"))
+    monkeypatch.chdir(folder)
+    assert run(*embed, "--out", "one.csv")[0] == 0
+    one, two = (read_embedding(f"{name}.csv") for name in ("one", "two"))
     assert one.ids.tolist() == two.ids.tolist()
     np.testing.assert_allclose(two.vectors, one.vectors, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        (("embed", "missing.csv", "--out", "z.csv"), "missing.csv"),
-        (("cluster", "one.csv"), "only `graphgate embed` is shared by processes; omit torchrun"),
-    ],
-)
-def test_what_is_wrong_is_said_once(folder, command, words):
-    done = torchrun(folder, "-m", "graphgate", *command)
+def errors(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("graphgate: ", "graphgate ("))]
+
+
+def test_what_is_wrong_is_said_once(folder):
+    done = torchrun(folder, "-m", "graphgate", "embed", "missing.csv", "--out", "z.csv")
     assert done.returncode != 0
-    said = [
-        line for line in done.stderr.splitlines() if line.startswith(("graphgate: ", "graphgate ("))
-    ]
-    assert len(said) == 1
-    assert words in said[0]
+    (said,) = errors(done.stderr)
+    assert "missing.csv" in said
+
+
+def test_other_commands_are_refused_once():
+    """By two processes with the variables that `torchrun` sets."""
+
+    def as_rank(rank: int) -> None:
+        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+        program._GRACE = 0
+
+    both = [Fork("cluster", "one.csv", prepare=partial(as_rank, rank)) for rank in range(2)]
+    ended = [process.wait() for process in both]
+    assert [each.code for each in ended] == [2, 2]
+    (said,) = errors("".join(each.err for each in ended))
+    assert "only `graphgate embed` is shared by processes; omit torchrun" in said
+
+
+def fit_gate() -> np.ndarray:
+    settings = {"dims": (8, 4), "epochs": 10, "batch_size": 40, "parts_per_step": 2}
+    gate = GATE(**settings, random_state=0, checkpoint="c.safetensors", checkpoint_every=2)
+    return gate.fit(community_graph(1, n=120, f=12)).embedding_
+
+
+def fit_linear() -> np.ndarray:
+    linear_plan._CACHE, linear_plan._NARROWEST, linear_plan._IN_MEMORY = 240, 2, 0
+    gate = LinearGATE(8, random_state=0, scratch="scratch")
+    return gate.fit(community_graph(1, n=120, f=12)).embedding_
+
+
+def undisturbed(processes, folder: Path) -> list[bytes]:
+    os.chdir(folder)
+    return [fit_gate().tobytes(), fit_linear().tobytes()]
 
 
 DYING = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from linear_graphs import community_graph
-from graphgate import GATE, LinearGATE
 from graphgate.linear.propagation import Propagation
-from graphgate.linear import linear_plan
 from graphgate.training import loop
+from test_torchrun import fit_gate, fit_linear
 
-# One process dies in the middle, the first time that it is started.
-original, walk, calls = loop.clip_gradients, Propagation.walk, [0]
+rank, start = os.environ["RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]
 
-def dies(function):
+def dies(function, first):
+    # One process dies in the middle, at one of its starts.
+    calls = [0]
     def called(*args):
         calls[0] += 1
-        first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-        if calls[0] == 7 and os.environ["RANK"] == "1" and first and sys.argv[3] == "dies":
+        if (calls[0], rank, start) == (7, "1", first):
+            Path(f"died-{first}").touch()
             os._exit(1)
         return function(*args)
     return called
 
-graph = community_graph(1, n=120, f=12)
-if sys.argv[2] == "gate":
-    loop.clip_gradients = dies(original)
-    settings = {"dims": (8, 4), "epochs": 10, "batch_size": 40, "parts_per_step": 2}
-    gate = GATE(**settings, random_state=0, checkpoint="c.safetensors", checkpoint_every=2)
-else:
-    linear_plan._CACHE, linear_plan._NARROWEST, linear_plan._IN_MEMORY = 240, 2, 0
-    Propagation.walk = dies(walk)
-    gate = LinearGATE(8, random_state=0, scratch="scratch")
-z = gate.fit(graph).embedding_
-Path(f"{sys.argv[2]}-{os.environ['RANK']}.bin").write_bytes(z.tobytes())
+loop.clip_gradients = dies(loop.clip_gradients, "0")
+Propagation.walk = dies(Propagation.walk, "1")
+for name, fit in (("gate", fit_gate), ("linear", fit_linear)):
+    Path(f"{name}-{rank}.bin").write_bytes(fit().tobytes())
 """
 
 
-@pytest.mark.parametrize("method", ["gate", "linear"])
-def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path, method):
-    found = {}
-    for how in ("dies", "lives"):
-        (tmp_path / how).mkdir()
-        (tmp_path / how / "dying.py").write_text(DYING)
-        arguments = ("dying.py", str(Path(__file__).parent), method, how)
-        done = torchrun(tmp_path / how, *arguments, options=("--max-restarts=3",))
-        assert done.returncode == 0, done.stderr
-        files = [tmp_path / how / f"{method}-{rank}.bin" for rank in range(2)]
-        found[how] = [file.read_bytes() for file in files]
-    assert found["dies"] == found["lives"]
-    assert len(set(found["dies"])) == 1
+def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path):
+    """GATE's processes die at the first start, LinearGATE's at the second."""
+    for name in ("dies", "lives"):
+        (tmp_path / name).mkdir()
+    script = tmp_path / "dies" / "dying.py"
+    script.write_text(DYING)
+    tests = str(Path(__file__).parent)
+    done = torchrun(script.parent, script.name, tests, options=("--max-restarts=3",))
+    assert done.returncode == 0, done.stderr
+    assert len(list(script.parent.glob("died-*"))) == 2
+    expected = run_in_processes(2, undisturbed, tmp_path / "lives")
+    for rank in range(2):
+        found = [(script.parent / f"{name}-{rank}.bin").read_bytes() for name in ("gate", "linear")]
+        assert found == expected[0] == expected[1]
 
 
-def test_without_restarts_all_end_with_one_sentence(tmp_path):
+def test_without_restarts_all_end(tmp_path):
     (tmp_path / "dying.py").write_text(DYING)
-    done = torchrun(tmp_path, "dying.py", str(Path(__file__).parent), "gate", "dies")
+    done = torchrun(tmp_path, "dying.py", str(Path(__file__).parent))
     assert done.returncode != 0
+    assert (tmp_path / "died-0").exists()
     assert not list(tmp_path.glob("gate-*.bin"))
