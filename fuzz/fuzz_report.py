@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +12,35 @@ HOSTILE = RESULTS / "hostile-files.json"
 
 
 def fuzzing() -> str:
-    """One row per parser: what was read, and what went wrong."""
-    runs = {path.stem: _read(path) for path in sorted(RESULTS.glob("*.json")) if path != HOSTILE}
+    """One row per parser: what its targets have read, and what went wrong."""
+    found = {path.stem: _read(path) for path in sorted(RESULTS.glob("*.json")) if path != HOSTILE}
+    parsers: dict[str, list[str]] = defaultdict(list)
+    for name, counts in found.items():
+        parsers[counts["parser"]].append(name)
+    rows = {
+        f"{parser} ({', '.join(names)})": _total([found[name] for name in names])
+        for parser, names in sorted(parsers.items(), key=lambda item: item[0].lower())
+    }
     lines = [
-        "| parser | inputs | CPU s | read | crashes | hangs | other errors | peak MB | longest s |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| parser (targets) | inputs | CPU s | read | crashes | hangs | other errors | peak MB "
+        "| longest s |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for name, run in [*runs.items(), ("all", _total(list(runs.values())))]:
+    for name, counts in [*rows.items(), ("all", _total(list(found.values())))]:
         lines.append(
-            f"| {name} | {run['inputs']:,} | {run['cpu_seconds']:,.0f} | {run['accepted']:,} | "
-            f"{run['crashes']} | {run['hangs']} | {run['untyped']} | {run['peak_mb']:.0f} | "
-            f"{run['longest_seconds']:.2f} |"
+            f"| {name} | {counts['inputs']:,} | {counts['cpu_seconds']:,.0f} | "
+            f"{counts['accepted']:,} | {counts['crashes']} | {counts['hangs']} | "
+            f"{counts['untyped']} | {counts['peak_mb']:.0f} | {counts['longest_seconds']:.2f} |"
         )
     return "\n".join(lines)
 
 
-def _total(runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _total(counts: list[dict[str, Any]]) -> dict[str, Any]:
     sums = ("inputs", "cpu_seconds", "accepted", "crashes", "hangs", "untyped")
-    total = {name: sum(run[name] for run in runs) for name in sums}
+    total = {name: sum(count[name] for count in counts) for name in sums}
     return total | {
-        name: max((run[name] for run in runs), default=0) for name in ("peak_mb", "longest_seconds")
+        name: max((count[name] for count in counts), default=0)
+        for name in ("peak_mb", "longest_seconds")
     }
 
 

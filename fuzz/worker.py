@@ -1,14 +1,13 @@
-"""Runs inputs through one parser in this process, under limits of memory and time.
+"""One slice of fuzzing: inputs for one target, in a process of their own under limits.
 
-Started by `run.py`. What the process was reading when it died is in its folder, and so is the count
-of what it has read.
+`run.py` has imported everything and forks for each slice. What the process was reading when it died
+is in its folder, and so is the count of what it has read. Limits and hangs are by processor time,
+so that a slice may be paused.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import importlib
 import json
 import os
 import resource
@@ -16,23 +15,46 @@ import signal
 import sys
 import time
 import traceback
-import warnings
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from mutation import mutations
 
 MEMORY = 1 << 30  # bytes beyond those of the libraries
 SECONDS = 10.0  # processor time of one input
 
 
+@dataclass(frozen=True)
+class Slice:
+    """What one process does.
+
+    folder : counts, findings and, for atheris, the corpus
+    memory_folder : the file that is being read, in memory where the system allows it
+    """
+
+    target: Any
+    seeds: list[bytes]
+    inputs: int
+    seconds: float
+    seed: int
+    folder: Path
+    memory_folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.memory_folder / "input" / str(self.target.file)
+
+
 class Counts:
     """What was read so far; `save` writes it to a file."""
 
-    def __init__(self, folder: Path, memory_before: int) -> None:
-        self.folder, self._before = folder, memory_before
-        self.inputs = self.accepted = 0
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._before = folder, peak()
+        self.inputs = self.accepted = self.untyped = 0
         self.longest = 0.0
-        self.untyped: dict[str, str] = {}
+        self.errors: dict[str, str] = {}
         self._start = time.process_time()
 
     @property
@@ -47,10 +69,21 @@ class Counts:
             "longest_seconds": round(self.longest, 3),
             "peak_mb": round((peak() - self._before) / 2**20, 1),
             "untyped": self.untyped,
+            "errors": self.errors,
         }
         part = self.folder / "counts.part"
         part.write_text(json.dumps(content))
         part.replace(self.folder / "counts.json")
+
+    def note(self, error: Exception, content: bytes) -> None:
+        """An error that should not be; the input is kept if none before failed at this place."""
+        self.untyped += 1
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}"
+        if where not in self.errors:
+            name = f"untyped-{hashlib.sha256(content).hexdigest()[:10]}"
+            (self.folder / "findings" / name).write_bytes(content)
+            self.errors[where] = f"{error}"[:200]
 
 
 def peak() -> int:
@@ -64,91 +97,57 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def feed(parser: Any, data: bytes, counts: Counts, input_error: type[Exception]) -> None:
-    """One input; anything but a result or an `InputError` is noted, with the input."""
-    content = parser.wrap(data)
-    file = counts.folder / "input" / parser.file
-    file.write_bytes(content)
+def feed(part: Slice, content: bytes, counts: Counts, input_error: type[Exception]) -> None:
+    """One file; anything but a result or an `InputError` is noted."""
+    part.file.write_bytes(content)
     start = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, SECONDS)  # ends the process, also inside a library
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            parser.parse(file)
+        part.target.parse(part.file)
         counts.accepted += 1
     except input_error:
         pass
     except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}"
-        if where not in counts.untyped:
-            name = f"untyped-{hashlib.sha256(content).hexdigest()[:10]}"
-            (counts.folder / "findings" / name).write_bytes(content)
-            counts.untyped[where] = f"{error}"[:200]
+        counts.note(error, content)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     counts.longest = max(counts.longest, time.process_time() - start)
     counts.inputs += 1
 
 
-def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("parser")
-    given.add_argument("folder", type=Path)
-    given.add_argument("--inputs", type=int, required=True)
-    given.add_argument("--seconds", type=float, required=True)
-    given.add_argument("--seed", type=int, required=True)
-    given.add_argument("--engine", choices=("atheris", "mutation"), required=True)
-    given.add_argument("--replay", type=Path, help="only the content of this file")
-    options = given.parse_args()
-    for name in ("input", "findings", "corpus"):
-        (options.folder / name).mkdir(parents=True, exist_ok=True)
-    atheris: Any = None
-    if options.engine == "atheris":
-        atheris = importlib.import_module("atheris")
-        with atheris.instrument_imports(include=["graphgate", "networkx.readwrite", "zipfile"]):
-            import parsers
-    else:
-        import parsers
-    import pyarrow as pa
-
-    from graphgate.errors import InputError
-
-    parser = parsers.PARSERS[options.parser]
-    seeds = parser.seeds()
-    if options.replay is not None:
-        parser = replace(parser, wrap=bytes)
-        options.inputs = 1
-    pa.set_cpu_count(1)
-    counts = Counts(options.folder, peak())
+def fuzz(part: Slice, atheris: Any, input_error: type[Exception]) -> None:
+    """Mutated inputs until the slice is over, which ends the process."""
+    counts = Counts(part.folder)
     limit_memory()
 
     def one(data: bytes) -> None:
-        feed(parser, data, counts, InputError)
+        feed(part, part.target.wrap(data), counts, input_error)
         if counts.inputs % 500 == 0:
             counts.save()
-        if counts.inputs >= options.inputs or counts.seconds >= options.seconds:
+        if counts.inputs >= part.inputs or counts.seconds >= part.seconds:
             counts.save()
-            sys.stdout.flush()
             os._exit(0)
 
-    if options.replay is not None:
-        one(options.replay.read_bytes())
     if atheris is None:
-        from mutation import mutations
-
-        for seed in seeds:
-            one(seed)
-        for data in mutations(seeds, options.seed):
-            one(data)
-    corpus = options.folder / "corpus"
-    for seed in seeds:
+        _feed_all(one, part.seeds)
+        _feed_all(one, mutations(part.seeds, part.seed))
+    corpus = part.folder / "corpus"
+    corpus.mkdir(exist_ok=True)
+    for seed in part.seeds:
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
-    flags = [f"-seed={options.seed + 1}", "-max_len=8192", "-timeout=600", "-rss_limit_mb=0"]
-    flags += ["-print_final_stats=0", "-verbosity=0", f"-artifact_prefix={options.folder}/"]
-    atheris.Setup([sys.argv[0], *flags, str(corpus)], one)
+    flags = [f"-seed={part.seed + 1}", "-max_len=8192", "-rss_limit_mb=0", "-verbosity=0"]
+    flags += ["-timeout=1000000", "-report_slow_units=1000000"]  # by the clock: never
+    atheris.Setup([sys.argv[0], *flags, f"-artifact_prefix={part.folder}/", str(corpus)], one)
     atheris.Fuzz()
 
 
-if __name__ == "__main__":
-    main()
+def _feed_all(one: Any, inputs: Iterable[bytes]) -> None:
+    for data in inputs:
+        one(data)
+
+
+def replay(part: Slice, content: bytes, input_error: type[Exception]) -> None:
+    """One file again."""
+    counts = Counts(part.folder)
+    limit_memory()
+    feed(part, content, counts, input_error)

@@ -2,23 +2,14 @@
 
 import numpy as np
 import pytest
+from graph_archive import ARCHIVE
 
 from graphgate import InputError
 from graphgate.datasets.archives import list_archives, read_archive
 
-GOOD = {
-    "x_data": np.array([1.0, 2.0], dtype=np.float32),
-    "x_indices": np.array([0, 1]),
-    "x_indptr": np.array([0, 1, 2, 2]),
-    "x_shape": np.array([3, 2]),
-    "adj_indices": np.array([1, 0]),
-    "adj_indptr": np.array([0, 1, 2, 2]),
-    "labels": np.array([0, 1, 0]),
-}
-
 
 def test_an_archive(tmp_path):
-    np.savez(tmp_path / "three.npz", **GOOD)
+    np.savez(tmp_path / "three.npz", **ARCHIVE)
     assert list_archives(tmp_path) == {"three": tmp_path / "three.npz"}
     graph = read_archive(tmp_path / "three.npz")
     np.testing.assert_array_equal(graph.x.toarray(), [[1, 0], [0, 2], [0, 0]])
@@ -37,7 +28,7 @@ def test_an_archive(tmp_path):
     ],
 )
 def test_refusals(tmp_path, change, words):
-    content = {key: value for key, value in (GOOD | change).items() if value is not None}
+    content = {key: value for key, value in (ARCHIVE | change).items() if value is not None}
     np.savez(tmp_path / "bad.npz", **content)
     with pytest.raises(InputError, match=words):
         read_archive(tmp_path / "bad.npz")

@@ -11,9 +11,11 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "fuzz"))  # scripts, not a package
 
-from hostile import HOSTILE, LARGEST, outcome
+from hostile import outcome
+from hostile_files import HOSTILE, LARGEST
 from mutation import mutations
-from parsers import PARSERS, compressed
+from seeds import compressed
+from targets import PARSERS, TARGETS
 
 from graphgate import InputError, limits, read_embedding, read_graph
 from graphgate.estimators.loading import load_model
@@ -130,39 +132,43 @@ def test_a_path_with_a_zero_byte_is_refused(file):
         READERS[file](f"a\0{file}")
 
 
-@pytest.mark.parametrize("name", PARSERS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_files_whose_names_are_not_utf8(tmp_path, name):
     """What is valid is read, whatever the file is called."""
-    parser = PARSERS[name]
+    target = TARGETS[name]
     folder = tmp_path / os.fsdecode(b"\xff\xfe")
     folder.mkdir()
-    path = folder / parser.file
-    path.write_bytes(parser.wrap(parser.seeds()[0]))
+    path = folder / target.file
+    path.write_bytes(target.wrap(target.seeds()[0]))
     lacks_header = pytest.raises(InputError, match="lacks the header")
     with (
         warnings.catch_warnings(action="ignore"),
         lacks_header if name == "tensors" else nullcontext(),
     ):
-        parser.parse(path)
+        target.parse(path)
 
 
 # --- fuzzing, in short ---------------------------------------------------------------------------
 
 
-def _fed(parser, content: bytes, path: Path) -> None:
+def _fed(target, content: bytes, path: Path) -> None:
     """A result or an `InputError`; anything else fails the test."""
     path.write_bytes(content)
     with warnings.catch_warnings(action="ignore"), suppress(InputError):
-        parser.parse(path)
+        target.parse(path)
 
 
-@pytest.mark.parametrize("name", PARSERS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_mutated_files_are_read_or_refused(tmp_path, name):
     """The corpus of findings, and a few mutations of valid files; `fuzz/run.py` runs millions."""
-    parser = PARSERS[name]
-    path = tmp_path / parser.file
+    target = TARGETS[name]
+    path = tmp_path / target.file
     for found in sorted((CORPUS / name).glob("*")):
-        _fed(parser, found.read_bytes(), path)
-    seeds = parser.seeds()
+        _fed(target, found.read_bytes(), path)
+    seeds = target.seeds()
     for _, data in zip(range(120), mutations(seeds, seed=7), strict=False):
-        _fed(parser, parser.wrap(data), path)
+        _fed(target, target.wrap(data), path)
+
+
+def test_every_target_belongs_to_one_parser():
+    assert sorted(name for names in PARSERS.values() for name in names) == sorted(TARGETS)

@@ -1,0 +1,218 @@
+"""Small valid inputs from our own writers, and what wraps an input into a valid container."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import scipy.io
+import scipy.sparse as sp
+
+from graphgate.estimators.gate import GATE
+from graphgate.estimators.linear_gate import LinearGATE
+from graphgate.estimators.runs import write_run
+from graphgate.experiments.experiment import Experiment
+from graphgate.experiments.protocol import RunResult
+from graphgate.experiments.quality import QualityRun, QualityStore
+from graphgate.experiments.run_store import RunSpec, RunStore
+from graphgate.graph.attributes import Attributes
+from graphgate.graph.graph import Graph
+from graphgate.io.embeddings import write_embedding
+from graphgate.io.graph_writer import write_graph
+from graphgate.io.networkx import to_networkx
+
+
+@cache
+def graph() -> Graph:
+    """Five nodes with attributes of every kind, labels and weights."""
+    attributes = Attributes.from_columns(
+        {
+            "age": [31.5, None, 52, 24, 1e9],
+            "member": [True, False, None, True, False],
+            "town": ["Ulm", "Bern", "Ulm", None, 'a "b", c'],
+            "interests": [["chess", "music"], ["music"], [], ["rowing"], ["é"]],
+        }
+    )
+    edges = [("ann", "bob"), ("bob", "cat"), ("cat", "ann"), ("dan", "ann")]
+    return Graph.from_edges(
+        None,
+        edges,
+        attributes=attributes,
+        weights=[1.0, 0.5, 2.0, 3.0],
+        ids=["ann", "bob", "cat", "dan", "07"],
+        labels=["staff", "guest", "staff", None, "guest"],
+    )
+
+
+def plain_graph() -> Any:
+    """The same for the formats of NetworkX, which hold single values."""
+    g = to_networkx(graph())
+    for _, data in g.nodes(data=True):
+        data.pop("interests", None)
+    g.graph.clear()
+    return g
+
+
+def written(name: str, write: Callable[[Path], Any]) -> bytes:
+    """The bytes of a file that a function writes."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        write(folder / name)
+        return (folder / name).read_bytes()
+    finally:
+        shutil.rmtree(folder)
+
+
+def tables(ending: str, which: int) -> bytes:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        return write_graph(folder / "g", graph(), ending)[which].read_bytes()
+    finally:
+        shutil.rmtree(folder)
+
+
+def parquet(table: pa.Table, **options: Any) -> bytes:
+    return written("t.parquet", lambda path: pyarrow.parquet.write_table(table, path, **options))
+
+
+def embedding(name: str) -> list[bytes]:
+    z = np.linspace(-1, 1, 10, dtype=np.float32).reshape(5, 2)
+    labels = graph().label_values() if not name.endswith(".txt") else None
+    return [
+        written(name, lambda path: write_embedding(path, graph().ids, z, labels)),
+        written(name, lambda path: write_embedding(path, np.arange(5), z.astype(np.float64))),
+    ]
+
+
+MATRIX = sp.csr_array(np.array([[0, 1, 0.5], [1, 0, 0], [0.5, 0, 0]]))
+
+
+def npz(**arrays: Any) -> bytes:
+    return written("a.npz", lambda path: np.savez(path, **arrays))
+
+
+def npy(array: Any) -> bytes:
+    return written("a.npy", lambda path: np.save(path, array))
+
+
+def sparse_archives() -> list[bytes]:
+    return [
+        written("a.npz", lambda path, form=form: sp.save_npz(path, MATRIX.asformat(form)))  # type: ignore[misc]
+        for form in ("csr", "csc", "coo", "dia", "bsr")
+    ] + [npz(a=MATRIX.toarray())]
+
+
+def with_member(archive: bytes, name: str) -> Callable[[bytes], bytes]:
+    """An archive with another content of one member, whose checksum is right."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as old:
+        members = {member: old.read(member) for member in old.namelist()}
+
+    def wrap(content: bytes) -> bytes:
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as new:
+            for member, kept in (members | {name: content}).items():
+                new.writestr(member, kept)
+        return made.getvalue()
+
+    return wrap
+
+
+def matrix_market() -> list[bytes]:
+    square = MATRIX.toarray()
+    matrices: list[Any] = [MATRIX, square, sp.coo_array(np.triu(square)), square.astype(int)]
+    found = [written("a.mtx", lambda path, m=m: scipy.io.mmwrite(path, m)) for m in matrices]  # type: ignore[misc]
+    return [
+        *found,
+        b"%%MatrixMarket matrix coordinate pattern symmetric\n% note\n3 3 2\n2 1\n 3\t1 \n",
+        b"%%MatrixMarket matrix array real skew-symmetric\n2 2\n-1.5e3\n",
+    ]
+
+
+@cache
+def model(kind: str) -> bytes:
+    made: Any = GATE((2,), epochs=1, random_state=0) if kind == "gate" else None
+    made = made or LinearGATE(n_components=2, random_state=0)
+    return written("m.safetensors", lambda path: made.fit(graph()).save(path))
+
+
+def header(content: bytes) -> bytes:
+    """The JSON that a model file has in its metadata."""
+    length = int.from_bytes(content[:8], "little")
+    text: str = json.loads(content[8 : 8 + length])["__metadata__"]["graphgate"]
+    return text.encode()
+
+
+def with_header(content: bytes) -> Callable[[bytes], bytes]:
+    """A model file with another header and the same tensors."""
+    length = int.from_bytes(content[:8], "little")
+    entries, tensors = json.loads(content[8 : 8 + length]), content[8 + length :]
+
+    def wrap(text: bytes) -> bytes:
+        metadata = {"graphgate": text.decode("utf-8", "replace")}
+        made = json.dumps(entries | {"__metadata__": metadata}).encode()
+        return len(made).to_bytes(8, "little") + made + tensors
+
+    return wrap
+
+
+def checkpoint() -> bytes:
+    return written(
+        "c.safetensors",
+        lambda path: GATE((2,), epochs=2, random_state=0, checkpoint=path).fit(graph()),
+    )
+
+
+def run_record(kind: str) -> bytes:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        edges, nodes = write_graph(folder / "g", graph(), ".csv")
+        made: Any = GATE((2,), epochs=1, random_state=0) if kind == "gate" else None
+        made = made or LinearGATE(n_components=2, random_state=0)
+        inputs = {"edges": edges, "nodes": nodes}
+        write_run(folder / "run", made.fit(graph()), graph(), inputs=inputs)
+        return (folder / "run" / "run.json").read_bytes()
+    finally:
+        shutil.rmtree(folder)
+
+
+SPEC = RunSpec.of(Experiment("gate", "cora", "transductive"), "public", {"preset": "authors"}, 0)
+
+
+def stored_run() -> bytes:
+    metrics = {"accuracy": 80.0, "macro_f1": 79.0, "val_accuracy": 78.0}
+    folder = Path(tempfile.mkdtemp())
+    try:
+        RunStore(folder).add(SPEC, RunResult(0, metrics, 1.0, 2.0, 1))
+        return (folder / SPEC.file).read_bytes()
+    finally:
+        shutil.rmtree(folder)
+
+
+def stored_quality() -> bytes:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        QualityStore(folder).add(QualityRun("linear", "cora", 0), {"accuracy": 80.0})
+        return (folder / "cora" / "linear.json").read_bytes()
+    finally:
+        shutil.rmtree(folder)
+
+
+def compressed(codec: str) -> Callable[[bytes], bytes]:
+    def wrap(content: bytes) -> bytes:
+        sink = pa.BufferOutputStream()
+        with pa.output_stream(sink, compression=codec) as stream:
+            stream.write(content)
+        found: bytes = sink.getvalue().to_pybytes()
+        return found
+
+    return wrap
