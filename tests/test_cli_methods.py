@@ -101,7 +101,7 @@ def test_the_table_and_the_page_show_edge_scores(run):
     assert len(table["score"]) == 2 * graph.n_edges
     pairs = list(zip(table["source"], table["target"], strict=True))
     np.testing.assert_allclose(table["score"], gate.score_edges(pairs), rtol=1e-6)
-    assert '"edgeTitle":"edge score"' in Path("p.html").read_text("utf-8")
+    assert '"edgeTitle":"edge score percentile"' in Path("p.html").read_text("utf-8")
     with np.load("x.npz") as file:
         np.testing.assert_array_equal(file["reconstruction"], gate.reconstruct(graph))
 
@@ -159,7 +159,7 @@ def test_a_saved_gate_proposes_no_edges(run):
 
 def test_a_page_of_either_method(run):
     assert run("explore", *INPUT, "--out", "p.html")[0] == 0
-    assert '"edgeTitle":"edge score"' in Path("p.html").read_text("utf-8")
+    assert '"edgeTitle":"edge score percentile"' in Path("p.html").read_text("utf-8")
     assert run("embed", *INPUT, "--out", "z.npy", "--model", "m.safetensors")[0] == 0
     code, _, err = run("explore", *INPUT, "--out", "q.html", "--model", "m.safetensors",
                        "--method", "linear")  # fmt: skip

@@ -9,6 +9,7 @@ from browsing import Seen, launched
 from matplotlib.image import imread
 
 from graphgate import Graph, write_page
+from graphgate.estimators.embedded_graph import EdgeScores
 from graphgate.visualization.maps import RAMP
 
 EVIL = "<img src=x onerror='document.title=\"hacked\"'></script><script>document.title='hacked'"
@@ -43,16 +44,24 @@ def page_file(tmp_path_factory):
     )
 
 
-@pytest.fixture
-def seen(browser, page_file):
+@pytest.fixture(scope="module")
+def shared(browser, page_file):
+    """One tab for all tests: a new one takes two seconds to draw the map."""
     made = Seen(browser, page_file)
     made.until("map && map.frames > 0")
     yield made
-    assert made.errors == []
-    assert made.requests == [page_file.as_uri()]
-    assert made.tab.title().startswith("Six <img")
-    assert made.tab.locator("img").count() == 0
     made.context.close()
+
+
+@pytest.fixture
+def seen(shared, page_file):
+    """The tab as after loading."""
+    shared.start_again()
+    yield shared
+    assert shared.errors == []
+    assert shared.requests == [page_file.as_uri()]
+    assert shared.tab.title().startswith("Six <img")
+    assert shared.tab.locator("img").count() == 0
 
 
 def test_it_draws_the_nodes_in_their_colors(seen):
@@ -261,6 +270,26 @@ def test_without_webgl_there_is_a_message_and_lists_still_work(browser, page_fil
     tab.keyboard.press("Enter")
     assert tab.locator("#neighbors button").count() == 2
     context.close()
+
+
+def test_edge_scores_read_as_percentiles(browser, tmp_path):
+    graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)])
+    scores = sp.csr_array(np.array([[0, 0.9991, 0], [0.9991, 0, 0.9999], [0, 0.9999, 0]]))
+    page = write_page(
+        tmp_path / "page.html", graph, np.eye(3), EdgeScores(scores), points=POINTS[:3]
+    )
+    made = Seen(browser, page)
+    made.until("map && map.frames > 0")
+    made.tab.evaluate("select(1)")
+    assert made.tab.locator("#neighbors .value").all_inner_texts() == ["100 %", "50 %"]
+    widths = "[...document.querySelectorAll('#neighbors .bar span')].map((bar) => bar.style.width)"
+    assert made.tab.evaluate(widths) == ["100%", "50%"]
+    made.tab.fill("#threshold", "50")
+    assert made.tab.inner_text("#threshold-label") == "Minimum edge score percentile"
+    assert made.tab.inner_text("#threshold-value") == "100 %"
+    assert "relative to the others" in made.tab.inner_text("#layout")
+    assert made.errors == []
+    made.context.close()
 
 
 def test_without_attention_edges_have_no_values(browser, tmp_path):

@@ -7,6 +7,7 @@ from page_graphs import random_attention, ring
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphgate import Attention, Embedding, Graph, InputError
+from graphgate.estimators.embedded_graph import EdgeScores
 from graphgate.tasks.clustering import cluster_vectors
 from graphgate.visualization.page import page_content
 from graphgate.visualization.page.page_content import build_content
@@ -19,6 +20,29 @@ def test_edges_are_sorted_by_their_mean_attention():
     assert content.edges.tolist() == [[0, 2], [0, 1]]
     np.testing.assert_allclose(content.edge_values, [[0.3, 0.9], [0.2, 0.6]], rtol=1e-6)
     assert content.edge_title == "attention"
+
+
+def test_edge_scores_are_shown_as_percentiles():
+    graph = Graph.from_edges(np.eye(4), [(0, 1), (0, 2), (1, 2), (2, 3)])
+    scores = sp.csr_array(graph.adjacency.astype(np.float64))
+    rows, columns = scores.nonzero()
+    close_to_one = {(0, 1): 0.99991, (0, 2): 0.99999, (1, 2): 0.99991, (2, 3): 0.9}
+    scores.data[:] = [
+        close_to_one[min(i, j), max(i, j)] for i, j in zip(rows, columns, strict=True)
+    ]
+    content = build_content(graph, np.eye(4), EdgeScores(scores))
+    assert content.edge_title == "edge score percentile"
+    assert content.edges.tolist() == [[0, 2], [0, 1], [1, 2], [2, 3]]
+    expected = [[1, 1], [0.75, 0.75], [0.75, 0.75], [0.25, 0.25]]
+    np.testing.assert_allclose(content.edge_values, expected, rtol=1e-6)
+
+
+def test_directed_edges_without_a_way_back_have_one_percentile():
+    graph = Graph.from_edges(np.eye(3), [(0, 1), (2, 1)], directed=True)
+    scores = sp.csr_array(([0.9, 0.99], ([1, 1], [0, 2])), shape=(3, 3))
+    content = build_content(graph, np.eye(3), EdgeScores(scores))
+    assert content.edges.tolist() == [[1, 2], [0, 1]]
+    np.testing.assert_array_equal(content.edge_values, [[1, np.nan], [np.nan, 0.5]])
 
 
 def test_without_attention_edges_are_those_of_the_graph():

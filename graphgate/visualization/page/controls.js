@@ -3,7 +3,7 @@
 
 const EDGE_NOTES = {
   "attention": " Edges: attention, mean of both directions.",
-  "edge score": " Edges: how likely each is, by the structure decoder.",
+  "edge score percentile": " Edges: how likely each is by the structure decoder, relative to the others; 100 % is the likeliest.",
 };
 
 const firstColumn = () => columns.find((column) => column.kind !== "text");
@@ -16,8 +16,9 @@ function thresholdAt(percentage) {
 }
 
 function showThreshold() {
-  $("threshold-value").textContent = state.threshold.toFixed(3);
-  $("threshold").setAttribute("aria-valuetext", state.threshold.toFixed(3));
+  const text = edgeValueText(state.threshold);
+  $("threshold-value").textContent = text;
+  $("threshold").setAttribute("aria-valuetext", text);
 }
 
 function setThreshold() {

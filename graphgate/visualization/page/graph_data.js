@@ -27,6 +27,8 @@ const points = Float32Array.from(block("points"), (step) => (step / 65535) * SID
 const edges = block("edges");
 const edgeValues = Float32Array.from(block("edge-values"), (step) => step / 65535);
 const strengths = meanStrengths();
+const percentiles = about.edgeTitle === "edge score percentile";
+const edgeValueText = (value) => (percentiles ? `${Math.round(100 * value)} %` : value.toFixed(3));
 const columns = about.columns.map((column, at) => ({
   ...column,
   values: column.kind === "text" ? null : block(`column-${at}`),

@@ -42,7 +42,8 @@ class PageContent:
     edges : (E, 2) pairs of rows u < v, largest value first.
     edge_values : (E, 2), u to v and v to u; NaN where a node does not attend to the other. Ones if
         there is no `edge_title`.
-    edge_title : what the values of edges are, "attention" or "edge score"; None if there are none.
+    edge_title : what the values of edges are, "attention" or "edge score percentile"; None if there
+        are none.
     nearest, cosines : (N, K), the nearest nodes in the embedding, nearest first.
     """
 
@@ -76,7 +77,8 @@ def build_content(
     embedding : an `Embedding` of the graph's nodes, whose labels are shown if the graph has none,
         or an (N, D) array.
     edge_values : `encode(graph).edge_values` of an estimator: attention of `GATE`, edge scores of
-        `LinearGATE`; or an (N, N) sparse array of attention. None shows edges without values.
+        `LinearGATE`, shown as percentiles because most are close to 1; or an (N, N) sparse array
+        of attention. None shows edges without values.
     title : the heading.
     points : (N, 2) positions; the default is t-SNE of the embedding.
     clusters : N values; the default is k-means with as many clusters as classes.
@@ -99,6 +101,9 @@ def build_content(
         raise InputError(f"the {edge_title} has shape {values.shape}, but there are {n:,} nodes")
     found = edge_attention(sp.csr_array(values))
     order = np.argsort(-found.raw.astype(np.float32), kind="stable")
+    shown = found.directions[order].astype(np.float32)
+    if edge_title == EdgeScores.title:
+        edge_title, shown = f"{edge_title} percentile", _percentiles(shown)
     layout = "as given"
     if points is None:
         points, layout = _projected(z, random_state)
@@ -127,11 +132,18 @@ def build_content(
         ids=tuple(map(str, graph.ids.tolist())),
         columns=tuple(_all_columns(graph, own, columns or {})),
         edges=found.edges[order],
-        edge_values=found.directions[order].astype(np.float32),
+        edge_values=shown,
         edge_title=edge_title,
         nearest=nearest,
         cosines=cosines,
     )
+
+
+def _percentiles(values: np.ndarray) -> np.ndarray:
+    """The fraction of values that are at most as large, equal ones alike; NaN stays."""
+    known = np.sort(values[np.isfinite(values)])
+    ranks = np.searchsorted(known, values, side="right") / max(len(known), 1)
+    return np.where(np.isfinite(values), ranks, np.nan).astype(np.float32)
 
 
 def _projected(z: np.ndarray, random_state: int | None) -> tuple[np.ndarray, str]:

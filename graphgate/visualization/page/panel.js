@@ -24,7 +24,7 @@ function attributeList(attributes) {
 }
 
 /** A row of a list: the name above a thin bar, so that the bar takes no room from it. */
-function nodeRow({ node, value }, fraction = null) {
+function nodeRow({ node, value }, fraction, text) {
   const button = element("button");
   button.type = "button";
   const swatch = element("span", "", "swatch");
@@ -38,7 +38,7 @@ function nodeRow({ node, value }, fraction = null) {
     const filled = element("span");
     filled.style.width = `${Math.round(100 * Math.max(0, Math.min(1, fraction)))}%`;
     bar.append(filled);
-    button.append(element("span", valueText(value), "value"), bar);
+    button.append(element("span", text(value), "value"), bar);
   }
   button.addEventListener("click", () => select(node));
   const item = element("li");
@@ -46,13 +46,13 @@ function nodeRow({ node, value }, fraction = null) {
   return item;
 }
 
-/** Three digits; a score that is not quite 1 does not read as 1. */
-function valueText(value) {
+/** Three digits; a cosine that is not quite 1 does not read as 1. */
+function cosineText(value) {
   return value < 1 && value > 0.9995 ? "> 0.999" : value.toFixed(3);
 }
 
-function fillNodes(list, nodes, fraction) {
-  const items = nodes.slice(0, LISTED).map((each) => nodeRow(each, fraction?.(each) ?? null));
+function fillNodes(list, nodes, fraction, text) {
+  const items = nodes.slice(0, LISTED).map((each) => nodeRow(each, fraction?.(each) ?? null, text));
   if (nodes.length > LISTED) {
     items.push(element("li", `and ${(nodes.length - LISTED).toLocaleString("en")} more`, "more"));
   }
@@ -79,10 +79,11 @@ function showSelected() {
   const title = about.edgeTitle === "attention" ? `Attends to ${many}` : many;
   $("neighbors-title").textContent = title;
   $("neighbors-note").textContent = neighbors.length && about.edgeTitle ? about.edgeTitle : "";
-  const most = neighbors[0]?.value || 1;
-  fillNodes("neighbors", neighbors, about.edgeTitle === null ? null : (each) => each.value / most);
+  const most = (!percentiles && neighbors[0]?.value) || 1;
+  const fraction = about.edgeTitle === null ? null : (each) => each.value / most;
+  fillNodes("neighbors", neighbors, fraction, edgeValueText);
   $("nearest-part").hidden = about.nearest === 0;
-  fillNodes("nearest", nearestOf(node), (each) => each.value);
+  fillNodes("nearest", nearestOf(node), (each) => each.value, cosineText);
 }
 
 /** Selects a node and moves the map to its neighborhood; -1 clears. */
