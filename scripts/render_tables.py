@@ -17,6 +17,7 @@ from statistics import mean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+import cluster_number
 import fuzz_report
 import hosts
 import report
@@ -178,6 +179,8 @@ def tables() -> dict[str, str]:
         made |= outputs()
     if hosts.MEASURED.exists():
         made["hosts"] = hosts.table()
+    if cluster_number.MEASURED.exists():
+        made["cluster_number"] = cluster_number.table()
     return made | report.tables() | fuzz_report.tables()
 
 

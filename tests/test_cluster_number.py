@@ -69,6 +69,13 @@ def test_separate_clouds_are_counted(k):
     assert choose_n_clusters(z) == k
 
 
+def test_clusters_have_to_be_found_again_in_the_other_half():
+    """Twelve clouds at equal distances: any four groups of them are separate, but arbitrary."""
+    z = 12 * np.eye(12)[np.arange(480) % 12] + np.random.default_rng(0).normal(size=(480, 12))
+    assert choose_n_clusters(z) == 12
+    assert choose_n_clusters(z, most=4) == 1
+
+
 def test_a_sample_of_many_nodes_is_enough():
     z = 12 * np.eye(4)[np.arange(9000) % 4] + np.random.default_rng(0).normal(size=(9000, 4))
     assert choose_n_clusters(z.astype(np.float32), most=6, random_state=1) == 4
