@@ -42,6 +42,12 @@ class Seen:
         if message.type == "error":
             self.errors.append(message.text)
 
+    def start_again(self):
+        """The page as after loading: nothing selected, hidden or searched, the whole map."""
+        self.tab.mouse.move(0, 0)
+        self.tab.evaluate("(history.replaceState(null, '', '#'), readLink(), map.goTo(null))")
+        self.tab.fill("#search", "")
+
     def until(self, expression, seconds=30.0):
         """Waits until an expression is true; the page's policy forbids playwright's own."""
         end = time.monotonic() + seconds

@@ -2,11 +2,10 @@
 
 import os
 import signal
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from forks import Ended, Fork
 from services import Client
 from test_service import small_store
 from typer.testing import CliRunner
@@ -39,21 +38,16 @@ def test_without_the_extra(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
 def test_it_serves_until_it_is_terminated(tmp_path):
     small_store(tmp_path / "store", 30)
-    command = [sys.executable, "-m", "graphgate", "serve", str(tmp_path / "store"), "--port", "0"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    try:
-        line = process.stdout.readline()
-        assert line.startswith("serving ")
-        address = line.split(" at ")[1].split()[0]
-        assert Client(address).get("/health").json["nodes"] == 30
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert (process.returncode, out, err) == (143, "", "terminated\n")
+    read, write = os.pipe()
+    process = Fork("serve", tmp_path / "store", "--port", "0", stdout=write)
+    os.close(write)
+    with open(read) as printed:
+        line = printed.readline()
+        assert line.startswith("serving "), process.wait().err
+        try:
+            address = line.split(" at ")[1].split()[0]
+            assert Client(address).get("/health").json["nodes"] == 30
+        finally:
+            process.send(signal.SIGTERM)
+        assert process.wait() == Ended(143, "", "terminated\n")
+        assert printed.read() == ""

@@ -69,8 +69,7 @@ def tab(browser, page_file):
 
 @pytest.fixture
 def seen(tab):
-    tab.tab.evaluate("(history.replaceState(null, '', '#'), readLink(), map.goTo(null))")
-    tab.tab.fill("#search", "")
+    tab.start_again()
     return tab
 
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 from experiment_runs import labelled_graph, small_gate
 
+from graphgate import evaluate
 from graphgate.errors import InputError
 from graphgate.experiments import parallel
 from graphgate.experiments.parallel import available_cores, faster_n_jobs, run_unordered
@@ -46,15 +47,16 @@ def be_killed(item: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_the_number_of_processes_changes_no_number():
+def test_processes_change_no_number_and_are_missed_when_killed():
     seeds = [4, 7, 5]
     in_this_process = list(run_unordered(one_run, seeds, n_jobs=1))
     assert [seed for seed, _ in in_this_process] == seeds
     assert dict(run_unordered(one_run, seeds, n_jobs=2)) == dict(in_this_process)
-
-
-def test_workers_have_one_thread_each():
+    # Workers have one thread each. Starting them takes seconds, so the same ones are asked.
     assert dict(run_unordered(threads_of, "abc", n_jobs=2)) == dict.fromkeys("abc", 1)
+    with pytest.raises(InputError, match="a worker process was killed during a run") as raised:
+        list(run_unordered(be_killed, [1, 2], n_jobs=2))
+    assert "--" not in str(raised.value)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1])
@@ -70,22 +72,13 @@ def test_the_number_of_threads_in_this_process(n_jobs):
         torch.set_num_threads(before)
 
 
-def test_an_exception_in_a_worker_reaches_the_caller():
-    with pytest.raises(InputError, match="two is refused"):
-        list(run_unordered(fail_on_two, [1, 2, 3, 4], n_jobs=2))
-
-
-def test_a_killed_worker_is_an_error_of_one_sentence():
-    with pytest.raises(InputError, match="a worker process was killed during a run") as raised:
-        list(run_unordered(be_killed, [1, 2], n_jobs=2))
-    assert "--" not in str(raised.value)
-
-
 def test_results_need_not_all_be_taken():
     found = run_unordered(fail_on_two, [1, 3, 4, 5], n_jobs=2)
     assert next(found)[0] in (1, 3)
     found.close()
     assert sorted(run_unordered(fail_on_two, [6, 7], n_jobs=2)) == [(6, 6), (7, 7)]
+    with pytest.raises(InputError, match="two is refused"):
+        list(run_unordered(fail_on_two, [1, 2, 3, 4], n_jobs=2))
 
 
 @pytest.mark.parametrize(
@@ -111,24 +104,24 @@ def test_cores_are_limited_by_the_machine_and_by_torch(monkeypatch):
         assert available_cores() == cores
 
 
-EVALUATE = """
-import torch
-from graphgate import evaluate
-from graphgate.experiments.parallel import available_cores
-found = evaluate("raw", "citeseer", n_runs=4, progress=False)
-print(available_cores(), {run.threads for run in found.runs}, torch.get_num_threads())
-"""
+def used_cores() -> str:
+    found = evaluate("raw", "citeseer", n_runs=4, progress=False)
+    threads = {run.threads for run in found.runs}
+    return f"{available_cores()} {threads} {torch.get_num_threads()}"
 
 
-@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "torch"])
-def test_evaluate_uses_one_core_where_torch_has_one(variable, tmp_path):
+def test_evaluate_uses_one_core_where_torch_has_one(empty_folder):
     """Also on a machine with several cores."""
-    limit = "import torch; torch.set_num_threads(1)\n" if variable == "torch" else ""
+    assert torch.get_num_threads() == 1
+    assert used_cores() == "1 {1} 1"
+
+
+def test_evaluate_uses_one_core_where_a_variable_says_so(tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-    environment |= {"PYTHONPATH": str(Path(parallel.__file__).parents[2])}
-    environment |= {} if limit else {variable: "1"}
+    path = [str(Path(__file__).parent), str(Path(parallel.__file__).parents[2])]
+    environment |= {"PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", limit + EVALUATE],
+        [sys.executable, "-c", "import test_parallel; print(test_parallel.used_cores())"],
         capture_output=True,
         text=True,
         check=True,
