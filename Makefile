@@ -9,7 +9,7 @@ demo: $(VENV)/.run  ## train on bundled data; results go to demo/
 	$(BIN)/graphgate demo --out demo
 
 test: $(VENV)/.dev  ## run the test suite
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .
