@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
@@ -21,6 +22,14 @@ settings.load_profile("graphgate")
 
 # Tiny products gain nothing from a second thread and wait long for it on a busy machine.
 torch.set_num_threads(1)
+
+gc.disable()  # until everything is imported
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: garbage need not be looked for in it."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
