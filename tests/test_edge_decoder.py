@@ -111,13 +111,13 @@ def by_hand(graph: Graph, seed: int, *, structure: bool = True):
     if structure:
         _, factors = StructureFactors.fit(thinned, space, generator, torch.float64)
     propagation = Propagation(thinned, model.unit, torch.float64)
-    masked = random_half(graph.n_nodes, generator, torch.float64)
+    masked = random_half(graph, generator, torch.float64)
     own = described(model)(thinned)
     k = min(len(model.coordinates.center), 256)
     shortest = model.coordinates.shortest
     hidden = NodeStates.of("edges", space, propagation, own, k, factors, shortest, masked)
     strength = model.reconstruction.strength
-    found = Reconstruction.fit(hidden, random_hidden(graph.n_nodes, generator), strength)
+    found = Reconstruction.fit(hidden, random_hidden(graph, generator), strength)
     terms = dense_terms(hidden, thinned, found.weights.numpy(), model.unit)
     return [
         (terms[tuple(np.concatenate(parts).T)], np.repeat([1, 0], len(parts[0])))

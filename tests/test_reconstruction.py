@@ -23,8 +23,8 @@ def solved(graph: Graph, seed: int = 0, dtype=torch.float64, strength: float | N
     """The reconstruction of centered features, and these features."""
     z = torch.tensor(centered(graph), dtype=dtype)
     generator = torch.Generator().manual_seed(seed)
-    masked = random_half(graph.n_nodes, generator, dtype)
-    hidden = random_hidden(graph.n_nodes, generator)
+    masked = random_half(graph, generator, dtype)
+    hidden = random_hidden(graph, generator)
     states = NodeStates.of(
         "nodes",
         workspace(graph.n_nodes, **plan),

@@ -18,7 +18,7 @@ from graphgate.errors import InputError
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.ordering import locality_order
-from graphgate.graph.validation import Positions, arrays_of, node_rows
+from graphgate.graph.validation import Positions, arrays_of, node_rows, sorted_ranks
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -74,6 +74,14 @@ class GraphArrays:
     def rows(self, nodes: Any) -> np.ndarray:
         """Row numbers of nodes given by id, or by a boolean mask over all nodes."""
         return node_rows(nodes, self._positions)
+
+    @cached_property
+    def id_ranks(self) -> np.ndarray | None:
+        """(N,) the position of each id among all of them, sorted; None if they are in order.
+
+        What is drawn for a node by its rank does not depend on the order of the nodes.
+        """
+        return sorted_ranks(self.ids)
 
     @cached_property
     def _positions(self) -> Positions:

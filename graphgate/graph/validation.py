@@ -255,6 +255,17 @@ def sorted_values(values: Sequence[Any]) -> list[int]:
         return sorted(places, key=lambda at: (type(values[at]).__name__, repr(values[at])))
 
 
+def sorted_ranks(ids: np.ndarray) -> np.ndarray | None:
+    """The position of each distinct id among all of them, sorted; None if they are in order."""
+    plain = ids.dtype != object
+    order = np.argsort(ids, kind="stable") if plain else np.array(sorted_values(ids.tolist()))
+    if np.array_equal(order, np.arange(len(ids))):
+        return None
+    ranks = np.empty(len(ids), dtype=np.int64)
+    ranks[order] = np.arange(len(ids))
+    return ranks
+
+
 @errors_about("nodes")
 def split_masks(splits: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     """Boolean masks, no two of which contain the same node."""

@@ -87,8 +87,8 @@ class EdgeDecoder:
         if model.structure is not None:
             factors = decomposed(thinned, workspace, generator, dtype)[1]
         workspace.release()
-        masked = random_half(graph.n_nodes, generator, dtype)
-        hidden = random_hidden(graph.n_nodes, generator)[workspace.mine]
+        masked = random_half(graph, generator, dtype)
+        hidden = random_hidden(graph, generator)[workspace.mine]
         states = NodeStates.of(
             "edges",
             workspace,

@@ -57,7 +57,7 @@ class LinearModel:
         if structure and graph.n_edges:
             known, factors = StructureFactors.fit(graph, workspace, generator, dtype)
         workspace.release()
-        masked, hidden = random_half(n, generator, dtype), random_hidden(n, generator)
+        masked, hidden = random_half(graph, generator, dtype), random_hidden(graph, generator)
         states = NodeStates.of(
             "nodes",
             workspace,

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphgate.graph.graph import Graph
 from graphgate.linear.node_states import NodeStates
 
 STRENGTHS = 10.0 ** np.arange(-2, 3.01, 0.25)  # of the ridge penalty, to choose from
@@ -74,19 +75,20 @@ class Reconstruction:
         return MASKED * context @ self.weights
 
 
-def random_half(n: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+def random_half(graph: Graph, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
     """(N, 1), 1 for the nodes of a random half and 0 for the others."""
-    return (_uniform(n, generator)[:, None] < MASKED).to(dtype)
+    return (_uniform(graph, generator)[:, None] < MASKED).to(dtype)
 
 
-def random_hidden(n: int, generator: torch.Generator) -> Tensor:
+def random_hidden(graph: Graph, generator: torch.Generator) -> Tensor:
     """(N,), which nodes are hidden to choose the strength."""
-    return _uniform(n, generator) < _HIDDEN
+    return _uniform(graph, generator) < _HIDDEN
 
 
-def _uniform(n: int, generator: torch.Generator) -> Tensor:
-    """The same numbers in either precision."""
-    return torch.rand(n, generator=generator, dtype=torch.float32)
+def _uniform(graph: Graph, generator: torch.Generator) -> Tensor:
+    """The same numbers in either precision, by node whatever their order."""
+    drawn = torch.rand(graph.n_nodes, generator=generator, dtype=torch.float32)
+    return drawn if graph.id_ranks is None else drawn[torch.from_numpy(graph.id_ranks)]
 
 
 def _hidden_r2(
