@@ -84,7 +84,15 @@ def test_an_enormous_hub(name):
     assert embedded(name, Graph.from_edges(x, edges)) is not None
 
 
-@pytest.mark.parametrize("ids", [np.arange(40), np.array([f"n{at}" for at in range(40)])])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.arange(40),
+        np.array([f"n{at}" for at in range(40)]),
+        np.array([at if at % 3 else f"n{at}" for at in range(40)], dtype=object),
+    ],
+    ids=["integers", "text", "both"],
+)
 @pytest.mark.parametrize("name", ESTIMATORS)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**16))
