@@ -53,7 +53,7 @@ def similar(
     top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
     edges: Annotated[
         Path | None,
-        typer.Option(help="Edge table or graph file, to say what each pair of nodes shares."),
+        typer.Option(help="Edge table or graph file, to list what two nodes have in common."),
     ] = None,
     nodes: Annotated[Path | None, typer.Option(help="Node table of that graph.")] = None,
     out: Annotated[
@@ -120,7 +120,8 @@ def cluster(
         typer.Option(help="Node table whose columns describe the clusters."),
     ] = None,
     words: Annotated[
-        list[str] | None, typer.Option(help="Text column of it to split into words; repeatable.")
+        list[str] | None,
+        typer.Option(help="Text column of --describe to split into words; repeatable."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write node_id and cluster to this .parquet or .csv file.")

@@ -21,7 +21,7 @@ QUIET = inspect.Parameter(
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
     annotation=Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON if asked for.")
+        bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")
     ],
 )
 

@@ -73,9 +73,7 @@ def embed(
     out: Annotated[Path | None, EMBEDDING_OUT] = None,
     run: Annotated[
         Path | None,
-        typer.Option(
-            help="Write embedding, model, values of edges and a record to this new folder."
-        ),
+        typer.Option(help="Write embedding, model, edge scores and a record to this new folder."),
     ] = None,
     repeat: Annotated[
         Path | None,
@@ -121,12 +119,12 @@ def embed(
 ) -> None:
     """Learn an embedding of a graph and write one vector per node.
 
-    The linear method, the default, is solved in seconds and reports what the graph tells about
-    itself; the paper's model is trained. With --run, everything goes into one folder together with
-    a record of parameters, inputs and versions; --repeat reruns it and reports whether the result
-    is bit-identical.
+    The linear method, the default, takes seconds and reports, without labels, how much the edges
+    contribute; the paper's model is trained. --run writes everything to one folder, with a record
+    of parameters, inputs and versions; --repeat reruns it and reports whether the result is
+    bit-identical.
 
-    Several processes share the work: torchrun --nproc-per-node 2 -m graphgate embed …
+    To share the work among processes: torchrun --nproc-per-node 2 -m graphgate embed …
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")

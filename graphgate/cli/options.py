@@ -66,7 +66,8 @@ Components = Annotated[int | None, _linear_option(help="Size of the vectors; def
 NoStructure = Annotated[
     bool | None,
     _linear_option(
-        "--no-structure", help="Leave out the place in this graph, to embed other graphs later."
+        "--no-structure",
+        help="Ignore the position in the graph, so that the model can embed others.",
     ),
 ]
 Scratch = Annotated[
@@ -75,13 +76,11 @@ Scratch = Annotated[
 ]
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(
-        help="Memory that the process may take in all, such as 2GiB; default: what is free."
-    ),
+    typer.Option(help="Limit on the memory of the process, such as 2GiB; default: free memory."),
 ]
 ScoresOut = Annotated[
     Path | None,
-    _linear_option(help="Write how likely each edge is, one row per edge: .parquet or .csv."),
+    _linear_option(help="Write the probability of each edge, one row per edge: .parquet or .csv."),
 ]
 Dims = Annotated[str | None, _gate_option("Sizes of the layers, separated by commas.")]
 Preset = Annotated[
@@ -141,7 +140,7 @@ SpreadsheetSafe = Annotated[
     typer.Option(
         "--spreadsheet-safe",
         callback=lambda given: SAFE.set(given) and None,
-        help="Put an apostrophe before text in CSV output that a spreadsheet would run.",
+        help="Put an apostrophe before CSV text that a spreadsheet would run as a formula.",
     ),
 ]
 Json = Annotated[
