@@ -13,6 +13,7 @@ from graphgate.errors import InputError
 from graphgate.experiments import evaluation
 from graphgate.experiments.evaluation import Evaluation, evaluate
 from graphgate.experiments.experiment import with_std
+from graphgate.experiments.methods import find_method
 from graphgate.experiments.parallel import run_unordered
 from graphgate.experiments.protocol import (
     RunResult,
@@ -177,3 +178,19 @@ def test_unknown_names(dataset, change, words):
     given = {"method": "gate", "n_runs": 1, "dataset": dataset} | change
     with pytest.raises(InputError, match=words):
         evaluate(**given)
+
+
+def test_a_graph_is_no_dataset(dataset):
+    with pytest.raises(InputError, match="got a Graph; score vectors of your own graph with"):
+        evaluate("linear", dataset.graph)
+
+
+def test_a_method_without_randomness_needs_no_seed(tmp_path, monkeypatch):
+    (tmp_path / "two_methods.py").write_text(
+        "class Degrees: pass\n"
+        "class Seeded:\n"
+        "    def __init__(self, random_state=0): self.seed = random_state\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert vars(find_method("two_methods:Degrees").make({}, random_state=3)) == {}
+    assert find_method("two_methods:Seeded").make({}, random_state=3).seed == 3

@@ -149,9 +149,12 @@ HETERO = HeteroData()
     ],
 )
 @pytest.mark.parametrize("estimator", [LinearGATE(), GATE()], ids=lambda e: type(e).__name__)
-def test_fit_names_the_converter(estimator, given, converter):
+def test_fit_and_transform_name_the_converter(estimator, given, converter):
     with pytest.raises(InputError, match=re.escape(converter)):
         estimator.fit(given)
+    fitted = clone(estimator).set_params(random_state=0).fit(GRAPH)
+    with pytest.raises(InputError, match=re.escape(converter)):
+        fitted.transform(given)
 
 
 def test_tables_of_numbers_are_features():

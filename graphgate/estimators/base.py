@@ -113,6 +113,7 @@ class GraphEstimator(BaseEstimator):
         fitted, name = self.fitted_on_, type(self).__name__
         described = isinstance(X, Graph) or is_graphs(X)
         if not described and adjacency is None and fitted.has_edges:
+            refuse_foreign(X)
             raise InputError(
                 f"this {name} was fitted on a graph with edges, but there are none here; pass a "
                 "Graph to fit and to every later call, also in a pipeline, or pass adjacency= "

@@ -155,6 +155,12 @@ def evaluate(
     """
     find_method(method)
     source = load_dataset(dataset) if isinstance(dataset, str) else dataset
+    if not isinstance(source, Dataset):
+        raise InputError(
+            f"expected the name of a dataset or what load_dataset returned, got a "
+            f"{type(source).__name__}; score vectors of your own graph with classify, "
+            "NodeClassifier or evaluate_links"
+        )
     experiment = find_experiment(method, source.name, setting)
     if experiment is None:
         raise InputError(f"the method {method!r} has no {setting} setting on {source.name}")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module, reload
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ quiet_gate = partial(GATE, progress=False)
 class Method:
     """A row of a table.
 
-    home : "module:name" of the class (or function) that takes the parameters and random_state.
+    home : "module:name" of the class (or function) that takes the parameters, and random_state if
+        it draws random numbers.
     title : its name in the table.
     sees : what it learns from: features X, adjacency A, labels Y.
     tables : the tables that the row belongs to; "paper" is the paper's own, in two halves. Others
@@ -44,8 +45,10 @@ class Method:
         known = signature(maker).parameters
         for name, value in params.items():
             self._check(name, value, known[name].default if name in known else None)
+        any_name = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
+        seed = {"random_state": random_state} if "random_state" in known or any_name else {}
         try:
-            return maker(**params, random_state=random_state)
+            return maker(**params, **seed)
         except TypeError as error:
             raise InputError(f"the method {self.name!r} cannot be created: {error}") from None
 

@@ -11,7 +11,7 @@ from graphgate.estimators.embedded_graph import Attention, EdgeScores, EmbeddedG
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.loading import EMBEDDERS, Estimator, named_estimator
 from graphgate.io.provenance import versions
-from graphgate.scverse.expression import check_adata
+from graphgate.scverse.expression import check_adata, keys_of
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
 
 # On synthetic tissues, k-means is as good with 8 as with 128 components, but a Gaussian mixture
@@ -124,6 +124,12 @@ def transform_anndata(
     if batch_key is not None:
         options = replace(options, batch_key=batch_key)
     check_adata(adata)
+    if (key := options.batch_key) is not None and key not in adata.obs:
+        raise InputError(
+            f"obs has no column {key!r}, which separated samples in training; its columns are "
+            f"{keys_of(adata.obs)}; pass batch_key= or, if this is one sample, set "
+            f"adata.obs[{key!r}] to its name"
+        )
     _check_denoise(options, denoise=denoise)
     genes = [str(name) for name in gate.feature_names_in_]
     if denoise and len(genes) != adata.n_vars:

@@ -135,7 +135,10 @@ def _by_coordinates(adata: Any, options: TissueOptions, samples: np.ndarray) -> 
 def _coordinates(adata: Any) -> np.ndarray:
     """(N, 1 to 3), finite."""
     if SPATIAL not in adata.obsm:
-        raise InputError(f"obsm has no 'spatial' coordinates; its keys are {keys_of(adata.obsm)}")
+        raise InputError(
+            f"obsm has no 'spatial' coordinates; its keys are {keys_of(adata.obsm)}; copy them to "
+            "obsm['spatial'], or pass neighbors_key= or obsp= to use a graph of the cells"
+        )
     try:
         places = np.asarray(adata.obsm[SPATIAL], dtype=np.float64)
     except (TypeError, ValueError) as error:

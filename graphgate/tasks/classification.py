@@ -76,10 +76,12 @@ def classify(
     if len(classes) < 2:
         raise InputError(f"need labels of at least two classes, got {len(classes)}")
     sizes = np.bincount(truth)
-    if not 2 <= cv <= sizes.min():
+    if cv < 2:
+        raise InputError(f"cross-validation needs at least 2 folds, got {cv}")
+    if cv > sizes.min():
         raise InputError(
-            f"cv={cv}, but it must be at least 2 and at most the size of the smallest class: "
-            f"{classes[int(np.argmin(sizes))]!r} has {sizes.min()} labeled node(s)"
+            f"{cv} folds need {cv} labeled nodes of every class, but the smallest class, "
+            f"{classes[int(np.argmin(sizes))]!r}, has {sizes.min()}; use fewer folds or label more"
         )
     random_state = None if random_state is None else seed(random_state)
     model = make_probe(probe, random_state)
