@@ -243,7 +243,7 @@ def explorer_table(pages: list[dict[str, Any]]) -> str:
         for page in pages
     ]
     heads = ["graph", "nodes", "edges", "page, MB", "first drawing, s", "can be moved, s"]
-    return markdown([*heads, "frames a second, panning", "if every one is drawn anew"], rows)
+    return markdown([*heads, "frames per second, panning", "if every one is redrawn"], rows)
 
 
 def machine_lines(found: Mapping[str, Any]) -> str:
