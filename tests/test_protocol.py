@@ -396,6 +396,24 @@ def test_a_classifier_sees_only_the_labels_of_train_and_val(setting):
     assert guessing.asked_about.n_nodes == N
 
 
+@pytest.mark.parametrize("setting", ["transductive", "inductive"])
+def test_fit_need_not_return_anything_but_vectors_must_be_dense(setting):
+    class Own:
+        def fit(self, graph):
+            self.embedding_ = self.transform(graph)
+
+        def transform(self, graph):
+            return sp.csr_array(graph.adjacency) if self.sparse else graph.adjacency.toarray()
+
+    graph, own = labelled_graph(), Own()
+    own.sparse = False
+    found = embed_nodes(own, graph, setting, ("test",))
+    np.testing.assert_array_equal(found, graph.adjacency.toarray())
+    own.sparse = True
+    with pytest.raises(InputError, match="Own returned a sparse matrix; return an array"):
+        embed_nodes(own, graph, setting, ("test",))
+
+
 def test_a_method_without_transform_has_no_inductive_setting():
     with pytest.raises(InputError, match="AsIs cannot embed nodes that it was not trained on"):
         small_runs(make_method=lambda seed: AsIs(), setting="inductive")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
@@ -123,13 +124,22 @@ def embed_nodes(embedder: Any, graph: Graph, setting: str, unseen: Sequence[str]
     if is_classifier(embedder):
         raise InputError(f"{type(embedder).__name__} is a classifier and has no embedding")
     if setting == "transductive":
-        return np.asarray(embedder.fit(graph.reveal()).embedding_)
+        embedder.fit(graph.reveal())
+        return _dense(embedder, embedder.embedding_)
     if not hasattr(embedder, "transform"):
         raise InputError(
             f"{type(embedder).__name__} cannot embed nodes that it was not trained on, so it has "
             "no inductive setting"
         )
-    return np.asarray(embedder.fit(hide(graph, unseen).reveal()).transform(graph.reveal()))
+    embedder.fit(hide(graph, unseen).reveal())
+    return _dense(embedder, embedder.transform(graph.reveal()))
+
+
+def _dense(embedder: Any, vectors: Any) -> np.ndarray:
+    if sp.issparse(vectors):
+        name = type(embedder).__name__
+        raise InputError(f"{name} returned a sparse matrix; return an array, such as z.toarray()")
+    return np.asarray(vectors)
 
 
 def predict_classes(
