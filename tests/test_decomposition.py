@@ -10,6 +10,7 @@ from graphgate.linear.decomposition import (
     right_singular_vectors,
     with_fixed_signs,
 )
+from graphgate.training.distributed import Processes
 
 
 def found_for(matrix: np.ndarray, rank: int, seed: int = 0, dtype=torch.float64) -> np.ndarray:
@@ -95,3 +96,26 @@ def test_signs_are_fixed_by_the_largest_entry():
     assert with_fixed_signs(columns.clone()).tolist() == [[-1.0, 3.0, 0.0], [2.0, -1.0, 0.0]]
     found = found_for(np.random.default_rng(5).normal(size=(20, 15)), 7)
     assert (np.take_along_axis(found, np.abs(found).argmax(axis=0)[None], axis=0) > 0).all()
+
+
+class Half(Processes):
+    """The first of two processes; what the other one adds is given."""
+
+    def __init__(self, other: torch.Tensor) -> None:
+        super().__init__(0, 2)
+        self.other = other
+
+    def sum(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor + self.other.T @ self.other
+
+
+def test_processes_share_the_sums_over_rows():
+    columns = torch.from_numpy(np.random.default_rng(0).normal(size=(1001, 3)))
+    q = torch.linalg.qr(columns).Q
+    # The other process has the rows from 501 on; of orthonormal columns, the factor is 1.
+    found = orthonormalized(q.clone(), Half(q[501:]))
+    np.testing.assert_allclose(found, q, atol=1e-12)
+    alone = orthonormalized(q.clone(), Processes())
+    np.testing.assert_allclose(found, alone, atol=1e-12)
+    unshared = orthonormalized(q.clone(), Half(torch.zeros(1, 3, dtype=torch.float64)))
+    assert (unshared - q).abs().max() > 0.01

@@ -6,10 +6,12 @@ can be multiplied with, which needs only some rows or some columns of Y at a tim
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from graphgate.linear.linear_plan import EXTRA
+from graphgate.training.distributed import Processes
 from graphgate.training.tall_matrix import row_chunks
 
 Product = Callable[[Tensor], Tensor]
@@ -28,6 +30,8 @@ def right_singular_vectors(
     dtype: torch.dtype,
     *,
     moments: Product | None = None,
+    ranks: np.ndarray | None = None,
+    processes: Processes | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The leading right singular vectors of an n×m matrix Y, (m, k), and its singular values, (k,).
 
@@ -35,6 +39,9 @@ def right_singular_vectors(
     rank : of which k = min(rank, n, m).
     moments : (Y m)ᵀ (Y m) for dense columns m, in double precision. Vectors whose singular values
         are close are then the same whatever rounding does to sums over many rows.
+
+    ranks : (m,) in which order the columns of Y get their random numbers; None is as they are.
+    processes : those that have the same columns, and share sums over many rows of them.
 
     Signs are fixed: the entry of largest magnitude of every vector is positive.
     """
@@ -46,13 +53,14 @@ def right_singular_vectors(
     if not at_once:
         # The same numbers in either precision.
         found = torch.randn((m, columns), generator=generator, dtype=torch.float32).to(dtype)
+        found = found if ranks is None else found[torch.from_numpy(ranks)]
         for _ in range(_PASSES):
             found = squares(found)
-            found = orthonormalized(found)
+            found = orthonormalized(found, processes)
     else:
         found = torch.eye(m, dtype=dtype)
     # Of the few columns that are left, the moments in double precision are exact enough.
-    few = _moments(found, squares(found)) if moments is None else moments(found)
+    few = _moments(found, squares(found), processes) if moments is None else moments(found)
     values, rotation = torch.linalg.eigh(few)
     vectors = found @ rotation.flip(1)[:, :k].to(dtype)
     # Row by row, as they are read from a file: the layout decides the last bits of products.
@@ -60,7 +68,7 @@ def right_singular_vectors(
     return with_fixed_signs(vectors).contiguous(), lengths
 
 
-def orthonormalized(columns: Tensor) -> Tensor:
+def orthonormalized(columns: Tensor, processes: Processes | None = None) -> Tensor:
     """Orthonormal columns that span the same space, in place where there are many rows.
 
     Of many rows, twice by the Cholesky factor of the moments, which takes products alone, unless
@@ -71,7 +79,7 @@ def orthonormalized(columns: Tensor) -> Tensor:
     if n < _TALL * m:
         return _factored(columns)
     for _ in range(2):
-        factor, failed = torch.linalg.cholesky_ex(_moments(columns, columns))
+        factor, failed = torch.linalg.cholesky_ex(_moments(columns, columns, processes))
         pivots = factor.diagonal()
         if failed or pivots.min() < _DEPENDENT * pivots.max():
             return _factored(columns)
@@ -81,12 +89,15 @@ def orthonormalized(columns: Tensor) -> Tensor:
     return columns
 
 
-def _moments(left: Tensor, right: Tensor) -> Tensor:
-    """leftᵀ right in double precision, some rows at a time."""
+def _moments(left: Tensor, right: Tensor, processes: Processes | None) -> Tensor:
+    """leftᵀ right in double precision, some rows at a time, of which each process takes a share."""
+    processes = processes or Processes()
+    mine = processes.share_of(len(left))
+    left, right = left[mine], right[mine]
     found = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64)
     for rows in row_chunks(len(left), _CHUNK):
         found.addmm_(left[rows].double().T, right[rows].double())
-    return found
+    return processes.sum(found)
 
 
 def _factored(columns: Tensor) -> Tensor:

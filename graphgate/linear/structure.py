@@ -17,7 +17,7 @@ from graphgate.graph.graph import Graph
 from graphgate.graph.validation import TEXT
 from graphgate.linear.decomposition import right_singular_vectors
 from graphgate.linear.propagation import (
-    csr_matrix,
+    SparseOperator,
     in_units_of,
     symmetrically_normalized,
 )
@@ -72,16 +72,19 @@ def decomposed(
 ) -> tuple[Tensor, Tensor]:
     """V, (N, k), and the rows of L V of the nodes of this process, (n, k)."""
     matrix = _normalized(graph, dtype)
-    operator = csr_matrix(matrix, dtype)
-    transposed = csr_matrix(matrix.T.tocsr(), dtype) if graph.directed else operator
+    operator = SparseOperator(matrix, dtype)
+    transposed = SparseOperator(matrix.T.tocsr(), dtype) if graph.directed else operator
 
     def squares(m: Tensor) -> Tensor:
-        found = workspace.by_columns(m, lambda some: transposed @ (operator @ some))
+        found = workspace.by_columns(m, lambda some: transposed.multiply(operator.multiply(some)))
         workspace.advance()
         return found
 
     n, rank = graph.n_nodes, workspace.plan.factors
-    vectors = right_singular_vectors(squares, (n, n), rank, generator, dtype)[0]
+    ranks, shared = graph.id_ranks, workspace.processes
+    vectors, _ = right_singular_vectors(
+        squares, (n, n), rank, generator, dtype, ranks=ranks, processes=shared
+    )
     return vectors, _times_rows(matrix, workspace, vectors)
 
 
@@ -92,7 +95,7 @@ def _normalized(graph: Graph, dtype: torch.dtype) -> sp.csr_array:
 def _times_rows(matrix: sp.csr_array, workspace: Workspace, vectors: Tensor) -> Tensor:
     """The rows of this process of a product."""
     mine = matrix if workspace.processes.size == 1 else matrix[workspace.mine]
-    return csr_matrix(mine, vectors.dtype) @ vectors
+    return SparseOperator(mine, vectors.dtype).multiply(vectors)
 
 
 def plain_ids(ids: np.ndarray) -> np.ndarray:
