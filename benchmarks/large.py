@@ -4,10 +4,12 @@
 
 Synthetic block graphs (see `synthetic.py`): 10 undirected edges a node, 20 words a node out of
 1,000, in a column of lists. The tables are written by one process; another one, whose time and
-peak are those reported, is the command. NMI is that of k-means with the blocks. `--only read` reads
-the tables, encodes them, and writes a random embedding; `--only columns` compares the plan for
-large graphs with that for small ones, at 100,000 nodes and in memory. Runs that the file already
-has are kept, unless --renew.
+peak are those reported, is the command. NMI is that of k-means with the blocks. Each of the three
+modes (linear, GATE on the whole graph, GATE by parts) is run by one process with all threads and by
+two with a share of them. `--only read` reads the tables, encodes them, and writes a random
+embedding; `--only columns` compares the plan for large graphs with that for small ones, at 100,000
+nodes and in memory. The file is written after every run, and runs that it already has are kept,
+unless --renew; --modes and --nodes restrict what is run, and then what is renewed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import scipy.sparse as sp
-from machine import description, use_threads
+from machine import description, listed, use_threads
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
@@ -103,17 +106,29 @@ def embed(folder: Path, processes: int, options: list[str]) -> dict[str, Any]:
         launcher = [sys.executable, *torchrun, "-m", "graphgate"]
     files = ["edges.parquet", "--nodes", "nodes.parquet", "--out", "out.parquet"]
     start = time.perf_counter()
-    running = subprocess.Popen([*launcher, "embed", *files, *options], cwd=folder)
-    _, status, usage = os.wait4(running.pid, 0)
+    with tempfile.TemporaryFile("w+") as said:
+        running = subprocess.Popen([*launcher, "embed", *files, *options], cwd=folder, stderr=said)
+        _, status, usage = os.wait4(running.pid, 0)
+        said.seek(0)
+        notes = said.read()
     seconds = time.perf_counter() - start
     running.returncode = os.waitstatus_to_exitcode(status)
     if running.returncode:
-        raise SystemExit(f"graphgate embed failed with code {running.returncode}")
-    return {
+        raise SystemExit(f"graphgate embed failed with code {running.returncode}: {notes}")
+    found = {
         "seconds": round(seconds, 2),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
         "peak_memory_mb": round(usage.ru_maxrss / 1024, 1),
     }
+    return found | ({} if processes == 1 else {"communicating_seconds": communicating(notes)})
+
+
+def communicating(notes: str) -> float:
+    """Seconds that the first process has communicated, waiting for others included, as it said."""
+    said = re.findall(r"has communicated for ([\d.]+) (ms|s|min|h)\b", notes)
+    return sum(
+        float(number) * {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}[unit] for number, unit in said
+    )
 
 
 def agreement(folder: Path) -> dict[str, Any]:
@@ -130,13 +145,30 @@ def agreement(folder: Path) -> dict[str, Any]:
     }
 
 
+# GATE on the whole graph is timed in few epochs; by parts, one process does what two do.
+EXACT = {"method": "gate", "batch_size": "full", "epochs": 5}
+PARTS = {"method": "gate", "parts_per_step": 2}
 RUNS: tuple[dict[str, Any], ...] = (
+    {"nodes": 100_000} | EXACT,
+    {"nodes": 100_000, "processes": 2} | EXACT,
     {"nodes": 300_000},
     {"nodes": 300_000, "memory_limit": "1GiB"},
     {"nodes": 300_000, "processes": 2},
+    {"nodes": 300_000} | PARTS,
+    {"nodes": 300_000, "processes": 2} | PARTS,
     {"nodes": 1_000_000},
+    {"nodes": 1_000_000, "processes": 2},
     {"nodes": 1_000_000, "method": "gate"},
+    {"nodes": 2_000_000},
 )
+OPTIONS = ("method", "memory_limit", "batch_size", "epochs", "parts_per_step")
+
+
+def mode(run: dict[str, Any]) -> str:
+    """Linear, or how GATE is trained."""
+    if "method" not in run:
+        return "linear"
+    return "exact" if run.get("batch_size") == "full" else "parts"
 
 
 def columns(n: int, seeds: int = 2) -> dict[str, Any]:
@@ -157,9 +189,9 @@ def columns(n: int, seeds: int = 2) -> dict[str, Any]:
 
 def measure(run: dict[str, Any], folder: Path, sizes: dict[str, Any]) -> dict[str, Any]:
     options = []
-    for option in ("method", "memory_limit"):
+    for option in OPTIONS:
         if option in run:
-            options += ["--" + option.replace("_", "-"), run[option]]
+            options += ["--" + option.replace("_", "-"), str(run[option])]
     spent = embed(folder, run.get("processes", 1), options)
     return run | sizes | spent | agreement(folder)
 
@@ -167,6 +199,7 @@ def measure(run: dict[str, Any], folder: Path, sizes: dict[str, Any]) -> dict[st
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, help="only the runs with this many")
+    parser.add_argument("--modes", default="linear,exact,parts", help="only the runs of these")
     parser.add_argument("--only", choices=["read", "columns"])
     parser.add_argument("--renew", action="store_true", help="measure everything again")
     parser.add_argument("--json", type=Path, required=True)
@@ -185,7 +218,7 @@ def main() -> None:
         isolated.answer(work[given.child], isolated.default_limit_gib())
         return
     result: dict[str, Any] = {"runs": []}
-    if given.json.exists() and not given.renew:
+    if given.json.exists():
         result |= json.loads(given.json.read_text("utf-8"))
     result |= description("large.py", use_threads(None))
     if given.only == "columns":
@@ -198,28 +231,42 @@ def main() -> None:
                 options = ["--nodes", size, "--folder", name, "--child", child]
                 result["read"] = isolated.run("large.py", *options)
     else:
-        for nodes in dict.fromkeys(run["nodes"] for run in RUNS):
-            stored = result["runs"]
-            new = [
-                run
-                for run in RUNS
-                if run["nodes"] == nodes and not any(_same(run, each) for each in stored)
-            ]
-            if not new or given.nodes not in (None, nodes):
-                continue
-            with tempfile.TemporaryDirectory() as name:
-                options = ["--nodes", str(nodes), "--folder", name, "--child", "tables"]
-                sizes = isolated.run("large.py", *options)
-                for run in new:
+        wanted = [
+            run
+            for run in RUNS
+            if given.nodes in (None, run["nodes"]) and mode(run) in listed(given.modes)
+        ]
+        if given.renew:
+            old = [stored for stored in result["runs"] if not any(_same(r, stored) for r in wanted)]
+            result["runs"] = old
+        measure_all(wanted, result, given.json)
+    write_json(given.json, result)
+
+
+def measure_all(wanted: list[dict[str, Any]], result: dict[str, Any], path: Path) -> None:
+    """Those that are not stored, stored one by one, in the order of `RUNS`."""
+    stored = result["runs"]
+    new = [run for run in wanted if not any(_same(run, each) for each in stored)]
+    for nodes in dict.fromkeys(run["nodes"] for run in new):
+        with tempfile.TemporaryDirectory() as name:
+            options = ["--nodes", str(nodes), "--folder", name, "--child", "tables"]
+            sizes = isolated.run("large.py", *options)
+            for run in new:
+                if run["nodes"] == nodes:
                     stored.append(measure(run, Path(name), sizes))
                     print(stored[-1], flush=True)
-                    write_json(given.json, result)
-    write_json(given.json, result)
+                    stored.sort(key=_place)
+                    write_json(path, result)
+
+
+def _place(stored: dict[str, Any]) -> int:
+    """Of a stored run in `RUNS`; those that are no longer there come last."""
+    return next((at for at, run in enumerate(RUNS) if _same(run, stored)), len(RUNS))
 
 
 def _same(run: dict[str, Any], stored: dict[str, Any]) -> bool:
     """Whether a stored run was asked for in this way."""
-    asked = ("nodes", "method", "memory_limit", "processes")
+    asked = ("nodes", "processes", *OPTIONS)
     return all(run.get(name) == stored.get(name) for name in asked)
 
 

@@ -5,12 +5,14 @@
 
 The whole graph is trained on in the authors' form, with its 200 epochs; parts in our own. Losses
 are those of the whole graph at the final weights, λ = 1: the feature loss squared per node, and
-the structure loss per attended pair. Each fit is in a process of its own.
+the structure loss per attended pair. Each fit is in a process of its own. The file is written after
+every fit, and fits that it already has are kept, unless --renew.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from pathlib import Path
@@ -140,6 +142,7 @@ def main() -> None:
     parser.add_argument("--wordnet", type=Path)
     parser.add_argument("--threads", type=int, help="by default torch's own choice")
     parser.add_argument("--limit", type=float, help="GiB that a measured process may take")
+    parser.add_argument("--renew", action="store_true", help="measure stored fits again")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -150,6 +153,8 @@ def main() -> None:
         isolated.answer(lambda: fit(*arguments), limit)
         return
     result = description("parts.py", threads) | {"dims": list(DIMS), "forms": FORMS, "fits": []}
+    if given.json and given.json.exists():
+        result["fits"] = json.loads(given.json.read_text("utf-8"))["fits"]
     common = ["--seed", str(given.seed), "--threads", str(threads), "--limit", str(limit)]
     common += ["--wordnet", str(given.wordnet)] if given.wordnet else []
     for name in listed(given.graphs):
@@ -157,9 +162,15 @@ def main() -> None:
             for form in listed(given.forms):
                 if form == "whole" and nodes > given.whole_below:
                     continue
+                asked = {"graph": name, "form": form, "seed": given.seed}
+                asked |= {"nodes": nodes} if nodes else {}
+                stored = [fit for fit in result["fits"] if asked.items() <= fit.items()]
+                if stored and not given.renew:
+                    continue
+                result["fits"] = [fit for fit in result["fits"] if fit not in stored]
                 options = ["--graphs", name, "--forms", form, "--nodes", str(nodes)]
                 found = isolated.run("parts.py", "--child", *options, *common)
-                result["fits"].append({"graph": name, "form": form, "seed": given.seed} | found)
+                result["fits"].append(asked | found)
                 print(line(name, form, found), flush=True)
                 if given.json:  # after every fit: a later one takes long
                     write_json(given.json, result)

@@ -13,8 +13,11 @@ def tables(found: Mapping[str, Any], markdown: Any) -> dict[str, str]:
     large = found.get("large", {})
     if large.get("runs"):
         made["large"] = markdown(*_large(large["runs"]))
+        made["processes"] = markdown(*_processes(large["runs"]))
     if "columns" in large:
         made["columns"] = markdown(*_columns(large["columns"]))
+    if "parts" in found:
+        made["parts"] = markdown(*_parts(found["parts"]["fits"]))
     if "two-hosts" in found:
         made["two_hosts"] = markdown(*_two_hosts(found["two-hosts"]["methods"]))
     return made
@@ -26,7 +29,7 @@ def _large(runs: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
         [
             f"{run['nodes']:,}",
             f"{run['edges']:,}",
-            run.get("method", "linear"),
+            _method(run),
             run.get("memory_limit", "—"),
             str(run.get("processes", 1)),
             f"{run['seconds']:.0f}",
@@ -35,6 +38,66 @@ def _large(runs: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
         ]
         for run in runs
     ]
+
+
+def _method(run: Mapping[str, Any]) -> str:
+    """What was asked for, in words."""
+    if "method" not in run:
+        return "linear"
+    whole = run.get("batch_size") == "full"
+    each = run.get("parts_per_step", 1)
+    how = "whole graph" if whole else "by parts" if each == 1 else f"by {each} parts per step"
+    return f"{run['method']}, {how}" + (f", {run['epochs']} epochs" if "epochs" in run else "")
+
+
+def _processes(runs: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Runs by two processes beside those by one that was asked for the same."""
+    heads = ["nodes", "method", "one process", "two processes", "ratio", "of it communicating"]
+
+    def asked(run: Mapping[str, Any]) -> tuple[Any, ...]:
+        return run["nodes"], _method(run), run.get("memory_limit")
+
+    alone = {asked(run): run for run in runs if "processes" not in run}
+    rows = []
+    for run in runs:
+        if "processes" in run and asked(run) in alone:
+            one, two = alone[asked(run)]["seconds"], run["seconds"]
+            spent = run.get("communicating_seconds")
+            rows.append(
+                [
+                    f"{run['nodes']:,}",
+                    _method(run),
+                    f"{one:.0f} s",
+                    f"{two:.0f} s",
+                    f"{two / one:.2f}",
+                    "—" if spent is None else f"{spent:.1f} s",
+                ]
+            )
+    return heads, rows
+
+
+def _parts(fits: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    heads = ["graph", "nodes", "trained on", "seconds", "peak", "feature loss², per node"]
+    heads += ["structure loss, per pair", "accuracy (test)"]
+    rows = []
+    for fit in fits:
+        nodes = f"{fit['nodes']:,}" if "nodes" in fit else "—"
+        cells = [fit["graph"], nodes, "the whole" if fit["form"] == "whole" else "parts"]
+        if fit["status"] != "ok":
+            rows.append([*cells, fit["status"], *["—"] * 4])
+            continue
+        score = fit.get("accuracy")
+        rows.append(
+            [
+                *cells,
+                f"{fit['seconds']:.0f}",
+                f"{fit['peak_memory_mb'] / 1024:.2f} GiB",
+                f"{fit['feature_square_per_node']:.4g}",
+                f"{fit['structure_per_pair']:.4g}",
+                "—" if score is None else f"{score['test']:.1f}",
+            ]
+        )
+    return heads, rows
 
 
 def _columns(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
