@@ -82,6 +82,7 @@ def test_unknown_tables_methods_and_datasets(table, methods, datasets, words):
 
 
 OWN = '''
+import os
 import time
 import numpy as np
 
@@ -104,7 +105,7 @@ class Sketch:
 
 class Slow(Sketch):
     def __init__(self, random_state=0):
-        super().__init__(pause=0.3, random_state=random_state)
+        super().__init__(pause=float(os.environ["PAUSE"]), random_state=random_state)
 
 
 class Broken(Sketch):
@@ -246,16 +247,15 @@ def test_runs_of_changed_code_are_other_runs(run, module, tmp_path):
     assert new_runs(run, wanted) == 0
 
 
-def test_changed_code_is_noticed_by_another_process_too(module, tmp_path):
+def test_another_process_recognizes_the_code(run, module, tmp_path):
     wanted, file = reproduce(f"{module}:Sketch", runs=1), tmp_path / f"{module}.py"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    printed = []
-    for content in (OWN, OWN, CHANGED):
+    for content in (CHANGED, OWN):
         file.write_text(content)
-        command = [sys.executable, "-m", "graphgate", *wanted, "--jobs", "1"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        printed.append(done.stdout.split()[0])
-    assert printed == ["1", "0", "1"]
+        assert new_runs(run, wanted) == 1
+    command = [sys.executable, "-m", "graphgate", *wanted, "--jobs", "1"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("0 new runs")
 
 
 def test_the_source_is_part_of_the_key_of_user_methods_only(module):
@@ -474,6 +474,8 @@ MARK = "GRAPHGATE_TEST_MARK"
 
 
 RUNS = 10
+# How often `reproduce` is killed; every time takes seconds.
+KILLS = int(os.environ.get("GRAPHGATE_TEST_KILLS", "1"))
 
 
 def marked(mark: str) -> list[int]:
@@ -496,10 +498,11 @@ def wait_for(condition, process: subprocess.Popen | None = None) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
-def test_repeatedly_killed_it_ends_with_the_same_table(run, module, tmp_path):
+def test_killed_it_ends_with_the_same_table(run, module, tmp_path, monkeypatch):
     wanted = [*reproduce(f"{module}:Slow", runs=RUNS), "--jobs", "2"]
     mark = uuid.uuid4().hex
     environment = os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment["PAUSE"] = "0.3"
     moments: list[float] = []
 
     def start() -> subprocess.Popen:
@@ -515,11 +518,11 @@ def test_repeatedly_killed_it_ends_with_the_same_table(run, module, tmp_path):
         assert process.wait() == -signal.SIGKILL, log_of(tmp_path)
 
     try:
-        kill(start(), 3.0)
-        for enough in (1, RUNS // 2):
+        # The last one after half of the runs, the first of several at any moment of the start.
+        for enough in np.linspace(RUNS // 2, 0, KILLS)[::-1]:
             process = start()
             wait_for(lambda: len(finished()) >= enough, process)  # noqa: B023
-            kill(process, 0.3)
+            kill(process, 0.3 if enough else 3.0)
         wait_for(lambda: not marked(mark))  # what its children began they may finish
         before = finished()
         assert len(before) >= RUNS // 2, moments
@@ -539,6 +542,7 @@ def test_repeatedly_killed_it_ends_with_the_same_table(run, module, tmp_path):
         (found,) = json.loads(Path("table.json").read_text("utf-8"))
         return [(one["seed"], one["accuracy"], one["macro_f1"]) for one in found["runs"]], out
 
+    monkeypatch.setenv("PAUSE", "0")
     assert run(*wanted[:-3], "undisturbed", "--jobs", "1")[0] == 0
     runs, text = table(".")
     assert (runs, text) == table("undisturbed")
@@ -559,7 +563,7 @@ def test_ctrl_c_ends_all_processes_and_prints_nothing_more(module):
     wanted = [*reproduce(f"{module}:Slow", runs=RUNS), "--jobs", "2"]
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTIBLE, *wanted],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PAUSE": "0.3"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
