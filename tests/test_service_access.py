@@ -1,6 +1,7 @@
 """The service: keys, names, limits and time-outs."""
 
 import asyncio
+import gc
 import inspect
 import socket
 import time
@@ -141,8 +142,32 @@ def test_a_body_without_a_length_is_limited_too(folder):
         found = raw(client.port, POST + b"Transfer-Encoding: chunked\r\n\r\n" + 3 * chunk)
         assert found.startswith(b"HTTP/1.1 413")
         assert b"more than 1,000 bytes" in found
-        assert raw(client.port, b"\x16\x03\x01 not HTTP\r\n\r\n").startswith(b"HTTP/1.1 400")
+        found = raw(client.port, b"\x16\x03\x01 not HTTP\r\n\r\n")
+        assert found.startswith(b"HTTP/1.1 400")
+        assert found.endswith(b'{"error": "the request is not valid HTTP", "field": null}')
         assert raw(client.port, b"GET /" + b"a" * 70_000).startswith(b"HTTP/1.1 400")
+
+
+def test_a_client_that_is_still_sending_gets_the_answer(folder):
+    """A connection that is closed too early is reset, and the answer is lost."""
+    with running(folder, max_body=1 << 20) as client:
+        for _ in range(5):
+            answer = client.post("/similar", b" " * (7 << 20))
+            assert (answer.status, answer.headers["connection"]) == (413, "close")
+        # One that waits before it sends the body, or sends without end, does not keep a connection.
+        expecting = b"Expect: 100-continue\r\nContent-Length: 9000000\r\n\r\n"
+        assert raw(client.port, POST + expecting).startswith(b"HTTP/1.1 413")
+        endless = POST + b"Content-Length: 99999999\r\n\r\n" + b" " * (20 << 20)
+        raw(client.port, endless)
+        assert client.get("/health").status == 200
+
+
+def test_full_collections_do_not_look_at_what_was_loaded(folder):
+    before = gc.get_freeze_count()
+    with running(folder) as client:
+        assert client.get("/health").status == 200
+        assert gc.get_freeze_count() > before + 10_000
+    assert gc.get_freeze_count() == 0
 
 
 def test_too_many_requests_at_once():

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = frozenset(("/", "/docs", "/openapi.json", "/health"))  # without a key
 _CLOSING = (408, 413)  # what follows on the connection is not read
+_DRAINED = 8  # times the largest body: what is read of a larger one, so that its answer arrives
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Guard:
             await self._answer(scope, receive, noting)
         except Refused as refused:
             if not status:
-                await _send_refusal(refused, noting)
+                await self._refuse(refused, scope, receive, noting)
         finally:
             self._metrics.in_flight -= 1
             seconds = time.perf_counter() - start
@@ -97,6 +99,18 @@ class Guard:
         except TimeoutError:
             again = "; the batch may still go in, and can be sent again" * (scope["path"] == "/add")
             raise Refused(503, f"there was no answer within {limit:g} s{again}") from None
+
+    async def _refuse(self, refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, and let a client that is still sending a body finish.
+
+        A connection that is closed while data arrive is reset, and the client may lose the answer.
+        """
+        await _send_refusal(refused, send)
+        if refused.status == 413 and (b"expect", b"100-continue") not in scope["headers"]:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.seconds):
+                    await _drain(receive, _DRAINED * self._limits.body_bytes)
+        await send({"type": "http.response.body", "body": b""})
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
@@ -147,4 +161,13 @@ async def _send_refusal(refused: Refused, send: Send) -> None:
     if refused.status == 503:
         headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Discard what a client sends, up to this many bytes."""
+    while most > 0:
+        message = await receive()
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return
+        most -= len(message.get("body", b""))

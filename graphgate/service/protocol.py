@@ -1,6 +1,7 @@
 """HTTP by uvicorn and h11, with a limit on the time that the headers of a request may take."""
 
 import asyncio
+import json
 from typing import Any
 
 import h11
@@ -28,6 +29,25 @@ class PatientProtocol(H11Protocol):
             self._expect()
         else:
             self._relax()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP with JSON, as any other mistake."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.close()  # in the middle of an answer
+            return
+        body = json.dumps({"error": "the request is not valid HTTP", "field": None}).encode()
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason="Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event))
+        self.transport.close()
 
     def _expect(self) -> None:
         if self._timer is None:
