@@ -68,6 +68,9 @@ def test_a_store_from_the_first_table_to_the_last(run):
         "similar", "s", "--nodes", "new_nodes.csv", "--edges", "new_edges.csv", "--top", "2"
     )
     assert [line.split()[0] for line in near.splitlines() if line.split()[:1]][2:] == [*"xxyy"]
+    assert "version 7: 2 versions are kept" in done("prune", "s", "--keep", "2")
+    code, _, err = run("store", "rollback", "s", "1")
+    assert (code, "version 1 was pruned; there are 6 to 7" in err) == (2, True), err
 
 
 def test_embed_makes_a_store(run):

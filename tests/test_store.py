@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from graphgate import GATE, Graph, InputError, LinearGATE, Store
-from graphgate.store.records import array_of
+from graphgate.store.records import read_vector_rows
 
 TOWNS = ("Ulm", "Bern", "Graz")
 
@@ -96,9 +96,12 @@ def test_linear_is_near_a_full_transform(tmp_path, directed, weighted):
         assert cosines(found.added.vectors, expected[start:]).min() > 0.99
     assert np.quantile(cosines(store.vectors().vectors, expected), 0.05) > 0.98
     # Structure factors look one hop far, so they are exact.
-    rows = store._snapshot.read("vectors", ["_number", "factors"]).sort_by("_number")
+    rows = store._snapshot.read("vectors").sort_by("_number")
+    _, columns, sums = read_vector_rows(rows, store._snapshot.schema("vectors"))
     factors = store.model().encode(graph).states.factors
-    np.testing.assert_allclose(array_of(rows.column("factors")), factors, atol=1e-5)
+    np.testing.assert_allclose(columns["factors"], factors, atol=1e-5)
+    np.testing.assert_allclose(sums[:, 0], graph.attended.sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(sums[:, 1], graph.attended.sum(axis=0), rtol=1e-6)
 
 
 def test_the_graph_is_stored_as_it_is(tmp_path):
@@ -300,6 +303,37 @@ def test_rollback_is_a_new_version(tmp_path):
     assert len(Store.open(store.path, 2)) == 35
     with pytest.raises(InputError, match="no version 9; there are 1 to 5"):
         store.rollback(9)
+
+
+def test_pruned_versions_are_gone(tmp_path):
+    graph = grown_graph(40)
+    store = Store.create(tmp_path / "store", first(graph, 30))
+    store.add(later(graph, 30, 35))
+    store.refit()
+    store.add(later(graph, 35, 40))
+    before = store.vectors().vectors
+    made = store.prune(keep=3)
+    assert (made.version, made.action) == (5, "prune")
+    assert [each.version for each in store.history()] == [3, 4, 5]
+    assert [file.name for file in (store.path / "models").iterdir()] == ["000003.safetensors"]
+    assert len(Store.open(store.path, 3)) == 35
+    for version in (1, 2):
+        with pytest.raises(InputError, match=f"version {version} was pruned; there are 3 to 5"):
+            store.rollback(version)
+    assert store.drift().before == 3
+    store.prune()
+    reopened = Store.open(store.path)
+    assert [each.version for each in reopened.history()] == [6]
+    for name in ("nodes", "edges", "vectors", "versions"):  # nothing of older versions is left
+        data = list((store.path / f"{name}.lance" / "data").iterdir())
+        assert len(data) == 1, name
+    np.testing.assert_array_equal(reopened.vectors().vectors, before)
+    assert reopened.graph().fingerprint() == graph.fingerprint()
+    assert not len(reopened.add(later(graph, 35, 40)).vectors().ids)
+    reopened.remove(graph.ids[39])
+    assert reopened.version == 7
+    with pytest.raises(InputError, match="at least one version must be kept, got keep=0"):
+        store.prune(0)
 
 
 def test_a_change_at_a_hub_does_not_reach_all_its_neighbors(tmp_path):

@@ -191,6 +191,17 @@ def rollback(
     say(f"version {made.version} is version {version} again")
 
 
+@store.command(epilog="Example: graphgate store prune people --keep 7")
+def prune(
+    folder: Folder,
+    keep: Annotated[int, typer.Option(min=1, help="Number of versions to keep.")] = 1,
+) -> None:
+    """Forget old versions with their models, and free the space that only they need."""
+    opened = graphgate.Store.open(folder)
+    made = opened.prune(keep)
+    say(f"version {made.version}: {len(opened.history()):,} versions are kept")
+
+
 @store.command(epilog="Example: graphgate store refresh people")
 def refresh(folder: Folder) -> None:
     """Compute all vectors again from the whole graph, so that they are exact."""

@@ -12,15 +12,14 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.validation import Features
 from graphgate.io.columns import one_piece
 from graphgate.store.batch import Batch, positions, refuse_unknown
-from graphgate.store.database import ID, NUMBER, Snapshot
+from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.records import (
-    COLUMN_SUM,
     LABEL,
     ROW_SUM,
-    array_of,
     conforming,
     content_columns,
     label_column,
+    read_vector_rows,
     stored_form,
 )
 from graphgate.store.region import Region, adjacency, scattered
@@ -138,8 +137,7 @@ def changed_region(
     new, removed, changed, close = (
         np.isin(numbers, some) for some in (change.new, change.removed, change.changed, near)
     )
-    states = _states(snapshot, numbers, new)
-    sums = np.stack([states.pop(ROW_SUM), states.pop(COLUMN_SUM)], axis=1)
+    states, sums = _states(snapshot, numbers, new)
     local, other = np.searchsorted(numbers, stored), np.searchsorted(numbers, change.pairs)
     difference = change.weights[:, 1] - change.weights[:, 0]
     delta = adjacency(other, difference, m, directed=directed)
@@ -176,18 +174,15 @@ def _hubs(snapshot: Snapshot, numbers: np.ndarray, hub: float) -> np.ndarray:
     return found
 
 
-def _states(snapshot: Snapshot, numbers: np.ndarray, new: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of the table of vectors; zero for new nodes."""
-    rows = snapshot.find("vectors", NUMBER, pa.array(numbers[~new]))
-    places = np.searchsorted(numbers, rows.column(NUMBER).to_numpy())
-    found = {}
-    for name in rows.column_names:
-        if name != NUMBER:
-            column = rows.column(name)
-            fixed = pa.types.is_fixed_size_list(column.type)
-            values = array_of(column) if fixed else column.to_numpy()
-            found[name] = scattered(values, places, len(numbers))
-    return found
+def _states(
+    snapshot: Snapshot, numbers: np.ndarray, new: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The columns of the table of vectors, and the sums; zero for new nodes."""
+    rows = snapshot.find_long("vectors", NUMBER, pa.array(numbers[~new]))
+    known, columns, sums = read_vector_rows(rows, snapshot.schema("vectors"))
+    places, m = np.searchsorted(numbers, known), len(numbers)
+    found = {name: scattered(values, places, m) for name, values in columns.items()}
+    return found, scattered(sums, places, m)
 
 
 def _compared(

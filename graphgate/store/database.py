@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,17 @@ import pyarrow as pa
 
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_new_folder, complete_folder
+from graphgate.store.lance_tables import (
+    AT_ONCE,
+    INDEXED,
+    NUMBER,
+    Snapshot,
+    compact,
+    keep_indexed,
+    lancedb_module,
+    listed,
+)
 
-NUMBER, ID = "_number", "_id"
-# The tables, and the columns by which their rows are found.
-INDEXED = {"nodes": (NUMBER, ID), "edges": ("source", "target"), "vectors": (NUMBER,)}
 _VERSIONS = "versions"
 _SCHEMA = pa.schema(
     [
@@ -35,9 +42,9 @@ _SCHEMA = pa.schema(
         ("details", pa.string()),
     ]
 )
-_AT_ONCE = 20_000  # values in one condition
+_NO_TIME = timedelta(milliseconds=1)
+_MARGIN = timedelta(minutes=10)  # by which versions must be older than those kept, to be removed
 _WAIT = 60.0  # seconds for another writer to finish
-_STALE = 0.5  # fraction of rows that no index covers, above which indices are rebuilt
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Version:
     """One version of a store.
 
     version : numbered from 1.
-    action : what made it: create, add, remove, refresh, refit or rollback.
+    action : what made it: create, add, remove, refresh, refit, rollback or prune.
     tables : the version of each table.
     model : the name of the model file.
     details : counts, as plain JSON.
@@ -59,36 +66,6 @@ class Version:
     details: dict[str, Any]
 
 
-class Snapshot:
-    """The tables as they are in one version, or as a writer is changing them."""
-
-    def __init__(self, tables: Mapping[str, Any]) -> None:
-        self.tables = dict(tables)
-
-    def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
-        """All rows of a table."""
-        query = self.tables[table].search()
-        return (query if columns is None else query.select(columns)).to_arrow()
-
-    def where(self, table: str, condition: str, columns: list[str] | None = None) -> pa.Table:
-        """The rows for which an SQL condition holds."""
-        query = self.tables[table].search().where(condition)
-        return (query if columns is None else query.select(columns)).to_arrow()
-
-    def find(
-        self, table: str, column: str, values: pa.Array, columns: list[str] | None = None
-    ) -> pa.Table:
-        """The rows in which an indexed column has one of these values, in any order."""
-        parts = [
-            self.where(table, f"{column} IN ({_listed(values[at : at + _AT_ONCE])})", columns)
-            for at in range(0, max(len(values), 1), _AT_ONCE)
-        ]
-        return pa.concat_tables(parts).combine_chunks()
-
-    def schema(self, table: str) -> pa.Schema:
-        return self.tables[table].schema
-
-
 class Writer(Snapshot):
     """A snapshot of the last version that can be changed; `commit` makes all changes visible."""
 
@@ -96,19 +73,22 @@ class Writer(Snapshot):
         super().__init__(tables)
         self.last, self._database = last, database
 
-    def upsert(self, table: str, rows: pa.Table, key: str | list[str]) -> None:
-        """Replace the rows with the same key, and append the others."""
+    def upsert(self, table: str, rows: pa.Table) -> None:
+        """Replace the rows with the same numbers, and append the others.
+
+        LanceDB's `merge_insert` does so too, but reads the old rows.
+        """
         if len(rows):
-            merge = self.tables[table].merge_insert(key)
-            merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+            self.delete(table, NUMBER, rows.column(NUMBER))
+            self.append(table, rows)
 
     def append(self, table: str, rows: pa.Table) -> None:
         if len(rows):
             self.tables[table].add(rows)
 
     def delete(self, table: str, column: str, values: pa.Array) -> None:
-        for at in range(0, len(values), _AT_ONCE):
-            self.tables[table].delete(f"{column} IN ({_listed(values[at : at + _AT_ONCE])})")
+        for at in range(0, len(values), AT_ONCE):
+            self.tables[table].delete(f"{column} IN ({listed(values[at : at + AT_ONCE])})")
 
     def delete_pairs(self, pairs: np.ndarray) -> None:
         """Delete the edges of (E, 2) numbers."""
@@ -130,7 +110,7 @@ class Writer(Snapshot):
     ) -> Version:
         """Make the changes the next version; `save_model` writes a new model, if there is one."""
         for name, columns in INDEXED.items():
-            _keep_indexed(self.tables[name], columns)
+            keep_indexed(self.tables[name], columns)
         tables = {name: int(table.version) for name, table in self.tables.items()}
         return self._database.append_version(self.last, action, tables, details, save_model)
 
@@ -143,7 +123,7 @@ class Database:
         if not (self.folder / f"{_VERSIONS}.lance").is_dir():
             seen = "is not a store" if self.folder.exists() else "does not exist"
             raise InputError(f"{folder} {seen}; create one from a graph first")
-        self._connection = _lancedb().connect(str(self.folder.resolve()))
+        self._connection = lancedb_module().connect(str(self.folder.resolve()))
 
     @classmethod
     def create(
@@ -157,7 +137,7 @@ class Database:
         target = check_new_folder(folder)
         with complete_folder(target) as temporary:
             (temporary / "models").mkdir(parents=True, exist_ok=True)
-            connection = _lancedb().connect(str(temporary.resolve()))
+            connection = lancedb_module().connect(str(temporary.resolve()))
             connection.create_table(_VERSIONS, schema=_SCHEMA)
             database = cls(temporary)
             found = {name: database.write_table(name, rows) for name, rows in tables.items()}
@@ -239,6 +219,31 @@ class Database:
         self._connection.open_table(_VERSIONS).add(pa.Table.from_pylist([row], _SCHEMA))
         return Version(number, now, action, dict(tables), name, dict(details))
 
+    def prune(self, keep: int) -> Version:
+        """Make a version with the same content in few files, and forget all but the last `keep`.
+
+        The rows of the versions that go are deleted first. So whenever this is interrupted, every
+        version that is still listed can be read.
+        """
+        if keep < 1:
+            raise InputError(f"at least one version must be kept, got keep={keep}")
+        with self.writing() as writer:
+            for table in writer.tables.values():
+                compact(table)
+            writer.commit("prune", writer.last.details)
+            kept = self.history()[-keep:]
+            versions = self._connection.open_table(_VERSIONS)
+            versions.delete(f"version < {kept[0].version}")
+            for name, table in writer.tables.items():
+                first = min(version.tables[name] for version in kept)
+                compact(table, _age(table, first) if keep > 1 else _NO_TIME)
+            compact(versions, _NO_TIME)
+            models = {version.model for version in kept}
+            for file in (self.folder / "models").iterdir():
+                if file.name not in models:
+                    file.unlink()
+        return kept[-1]
+
     @contextmanager
     def _locked(self) -> Iterator[None]:
         import fcntl
@@ -271,36 +276,15 @@ def find_version(history: list[Version], number: int | None) -> Version:
     for version in history:
         if version.version == number:
             return version
-    raise InputError(f"there is no version {number}; there are 1 to {history[-1].version}")
-
-
-def _lancedb() -> Any:
-    try:
-        import lancedb
-    except ImportError:
-        raise InputError("a store needs LanceDB: pip install 'graphgate[store]'") from None
-    return lancedb
-
-
-def _listed(values: pa.Array) -> str:
-    """Integers or text as a list in SQL; nothing equals NULL."""
-    return (
-        ", ".join(
-            str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
-            for value in values.to_pylist()
-        )
-        or "NULL"
+    first, last = history[0].version, history[-1].version
+    seen = (
+        f"version {number} was pruned" if 1 <= number < first else f"there is no version {number}"
     )
+    raise InputError(f"{seen}; there are {first} to {last}")
 
 
-def _keep_indexed(table: Any, columns: tuple[str, ...]) -> None:
-    """Rebuild indices that cover too little; rows without an index are found more slowly."""
-    from datetime import timedelta
-
-    for index in table.list_indices():
-        if index.columns[0] in columns:
-            stats = table.index_stats(index.name)
-            total = stats.num_indexed_rows + stats.num_unindexed_rows
-            if stats.num_unindexed_rows > _STALE * total:
-                table.optimize(cleanup_older_than=timedelta(days=100 * 365))  # keep the history
-                return
+def _age(table: Any, version: int) -> timedelta:
+    """How old a version of a table is, and some more: LanceDB looks at the clock later."""
+    made = next(each["timestamp"] for each in table.list_versions() if each["version"] == version)
+    found: timedelta = datetime.now(made.tzinfo) - made
+    return found + _MARGIN

@@ -19,10 +19,10 @@ from graphgate.linear.structure import StructureFactors, find_rows, plain_ids
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.layer_update import Layer, layer_states, updated_layers
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.store.records import VECTOR
+from graphgate.store.records import PLACE, VECTOR
 from graphgate.store.region import Region, scattered
 
-FACTORS, PLACE = "factors", "place"
+FACTORS = "factors"
 _CPU = torch.device("cpu")
 _HUB = 1000  # edges, of which one more changes a vector by less than a thousandth
 

@@ -5,6 +5,7 @@ another one, and dots, which a column name cannot have. So conditions on attribu
 in SQL.
 """
 
+import json
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from graphgate.graph.validation import Features
 from graphgate.io.columns import attribute_column, one_piece
 from graphgate.io.graph_writer import attribute_array
 from graphgate.io.tables import Table, value_array
-from graphgate.store.database import ID, NUMBER
+from graphgate.store.lance_tables import ID, NUMBER
 
 LABEL = "_label"
-VECTOR, ROW_SUM, COLUMN_SUM = "vector", "row_sum", "column_sum"
+ROW_SUM = "row_sum"
+VECTOR, PLACE = "vector", "place"  # read of all nodes at once, so these have their own columns
+_STATES, _WIDTHS = "states", b"widths"
+_SUMS = (ROW_SUM, "column_sum")
 _DENSE, _AT, _VALUES = "_features", "_feature_numbers", "_feature_values"
 _WORDS = pa.list_(pa.struct([("word", pa.string()), ("count", pa.float32())]))
 
@@ -112,10 +116,37 @@ def edge_rows(pairs: np.ndarray, weights: np.ndarray) -> pa.Table:
 
 
 def vector_rows(numbers: np.ndarray, columns: dict[str, np.ndarray], sums: np.ndarray) -> pa.Table:
-    """Rows of the table of vectors."""
-    found = {NUMBER: pa.array(numbers), ROW_SUM: pa.array(sums[:, 0])}
-    found[COLUMN_SUM] = pa.array(sums[:, 1])
-    return pa.table(found | {name: fixed_size_lists(columns[name]) for name in sorted(columns)})
+    """Rows of the table of vectors.
+
+    What is needed only together is one column: single rows of it are read at once, wherever they
+    are. The metadata of the column names its parts.
+    """
+    parts = {name: columns[name] for name in sorted(columns) if name not in (VECTOR, PLACE)}
+    widths = json.dumps({name: part.shape[1] for name, part in parts.items()})
+    found = {NUMBER: pa.array(numbers)}
+    found |= {name: pa.array(values) for name, values in zip(_SUMS, sums.T, strict=True)}
+    found[_STATES] = fixed_size_lists(np.concatenate(list(parts.values()), axis=1))
+    found |= {name: fixed_size_lists(columns[name]) for name in (PLACE, VECTOR) if name in columns}
+    fields = [pa.field(name, array.type) for name, array in found.items()]
+    fields = [
+        field.with_metadata({_WIDTHS: widths}) if field.name == _STATES else field
+        for field in fields
+    ]
+    return pa.table(list(found.values()), pa.schema(fields))
+
+
+def read_vector_rows(
+    rows: pa.Table, schema: pa.Schema
+) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
+    """What `vector_rows` was given; schema : of the table."""
+    widths = json.loads(schema.field(_STATES).metadata[_WIDTHS])
+    ends = np.cumsum(list(widths.values()))[:-1]
+    parts = np.split(array_of(rows.column(_STATES)), ends, axis=1)
+    columns = dict(zip(widths, parts, strict=True))
+    names = [name for name in (PLACE, VECTOR) if name in schema.names]
+    columns |= {name: array_of(rows.column(name)) for name in names}
+    sums = np.stack([rows.column(name).to_numpy() for name in _SUMS], axis=1)
+    return rows.column(NUMBER).to_numpy(), columns, sums
 
 
 def fixed_size_lists(matrix: np.ndarray) -> pa.Array:

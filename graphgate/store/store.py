@@ -17,9 +17,10 @@ from graphgate.io.tables import id_array
 from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
 from graphgate.store.batch import edge_list, read_batch
 from graphgate.store.changes import Change, ordered, removal, resolved
-from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version, Writer, find_version
+from graphgate.store.database import Database, Version, Writer, find_version
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.growth import VECTOR, growth_of, trimmed
+from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import unit_vectors
 from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
 from graphgate.store.updates import (
@@ -220,7 +221,7 @@ class Store(StoreView):
         history = self.history()
         if since is None:
             fitted = min(each.version for each in history if each.model == self._version.model)
-            since = fitted if fitted < self.version else max(1, self.version - 1)
+            since = fitted if fitted < self.version else max(history[0].version, self.version - 1)
         old = StoreView(self._database, find_version(history, since))
         refitted_since = old.model_file != self.model_file
         encoder = old.estimator.encoder_
@@ -255,6 +256,19 @@ class Store(StoreView):
                 old.details | {"of": version},
                 model=old.model,
             )
+        self._show(self._database, made)
+        return made
+
+    def prune(self, keep: int = 1) -> Version:
+        """Forget old versions with their models, and free the space that only they need.
+
+        This makes a version with the same content in few files. With `keep` > 1, what is less than
+        ten minutes older than the versions that are kept goes the next time. A process that still
+        reads a version that was pruned will fail.
+
+        keep : how many of the last versions to keep, the one that this makes among them.
+        """
+        made = self._database.prune(keep)
         self._show(self._database, made)
         return made
 

@@ -13,8 +13,9 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.store.changes import Change, changed_region
-from graphgate.store.database import NUMBER, Snapshot, Writer
+from graphgate.store.database import Writer
 from graphgate.store.growth import growth_of
+from graphgate.store.lance_tables import NUMBER, Snapshot
 from graphgate.store.neighbors import unit_vectors
 from graphgate.store.records import VECTOR, edge_rows, read_content, vector_rows
 from graphgate.store.region import Region
@@ -45,7 +46,7 @@ def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Updat
         directed=estimator.fitted_on_.directed,
     )
     if growth.needs_near_features:
-        rows = snapshot.find("nodes", NUMBER, pa.array(near)).sort_by(NUMBER)
+        rows = snapshot.find_long("nodes", NUMBER, pa.array(near)).sort_by(NUMBER)
         found: Any = np.empty((0, estimator.n_features_in_), dtype=np.float32)
         if len(rows):
             encoder = estimator.encoder_
@@ -65,20 +66,17 @@ def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Updat
 def write_change(change: Change, update: Update, writer: Writer) -> None:
     """Write a change to the tables; it is not visible until the writer commits."""
     region = update.region
-    writer.upsert("nodes", change.rows, NUMBER)
+    writer.upsert("nodes", change.rows)
     writer.delete("nodes", NUMBER, pa.array(change.removed))
-    gone, fresh = change.weights[:, 1] == 0, change.weights[:, 0] == 0
-    other = ~gone & ~fresh
-    writer.delete_pairs(change.pairs[gone])
-    writer.append("edges", edge_rows(change.pairs[fresh], change.weights[fresh, 1]))
-    reweighted = edge_rows(change.pairs[other], change.weights[other, 1])
-    writer.upsert("edges", reweighted, ["source", "target"])
+    stored, kept = change.weights.T > 0
+    writer.delete_pairs(change.pairs[stored])
+    writer.append("edges", edge_rows(change.pairs[kept], change.weights[kept, 1]))
     resized = (region.sums[0] != region.sums[1]).any(axis=1)
-    kept = (update.moved | resized | region.changed) & ~region.removed
-    columns = {name: values[kept] for name, values in update.columns.items()}
+    other = (update.moved | resized | region.changed) & ~region.removed
+    columns = {name: values[other] for name, values in update.columns.items()}
     writer.delete("vectors", NUMBER, pa.array(change.removed))
-    rows = vector_rows(region.numbers[kept], columns, region.sums[1][kept])
-    writer.upsert("vectors", rows, NUMBER)
+    rows = vector_rows(region.numbers[other], columns, region.sums[1][other])
+    writer.upsert("vectors", rows)
 
 
 def exact_details(version: int, **counts: int) -> dict[str, Any]:

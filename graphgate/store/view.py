@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,46 +17,14 @@ from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
-from graphgate.store.database import ID, NUMBER, Database, Snapshot, Version
+from graphgate.store.database import Database, Version
 from graphgate.store.drift import Side
-from graphgate.store.growth import PLACE, VECTOR, completed
+from graphgate.store.growth import completed
+from graphgate.store.info import StoreInfo
+from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import SimilarNodes
-from graphgate.store.records import LABEL, array_of, read_content, stored_name
+from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
-
-
-class StoreInfo(NamedTuple):
-    """A summary of one version of a store.
-
-    stale_nodes, stale_edges : nodes added, changed or removed, and edges changed, since the
-        vectors were exact; both 0 if they are.
-    stale_shift : the largest cosine distance by which such a change has moved the vector of a node
-        two hops away, summed over changes; nodes further away were not updated, and would have
-        moved less.
-    exact_since : the version in which the vectors were exact for the last time.
-    """
-
-    version: int
-    method: str
-    n_nodes: int
-    n_edges: int
-    n_components: int
-    directed: bool
-    weighted: bool
-    exact_since: int
-    stale_nodes: int
-    stale_edges: int
-    stale_shift: float
-
-    def accuracy(self) -> str:
-        """How far the vectors may be off, as a sentence."""
-        if not (self.stale_nodes or self.stale_edges):
-            return "all vectors are exact"
-        return (
-            f"{self.stale_nodes:,} nodes and {self.stale_edges:,} edges have changed since all "
-            f"vectors were exact (version {self.exact_since}); nodes more than two hops away from "
-            f"them may be off by a cosine distance of up to about {self.stale_shift:.2g}"
-        )
 
 
 class StoreView:
