@@ -356,3 +356,26 @@ COMMANDS = {
     "data fetch cake": "cake",
     "data verify cake": "cake",
 }
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
+    """What is there; writing a file would change its time, even if the content stayed the same."""
+    found = {}
+    for parent, folders, names in os.walk(folder):
+        for name in [*folders, *names]:
+            about = os.lstat(os.path.join(parent, name))
+            found[os.path.join(parent, name)] = (about.st_mtime_ns, about.st_size)
+    return found
+
+
+def faults_of(code: int, out: str, err: str, words: str) -> list[str]:
+    """What is wrong with the answer to a bad input; nothing if it is one sentence and code 2."""
+    *notes, sentence = err.splitlines() or [""]
+    others = [n for n in notes if not n.startswith(("note: ", "Graph(", "--", "Trained"))]
+    checks = {
+        f"exit code {code}": code != 2,
+        "printed something": out != "",
+        "another sentence": not sentence.startswith("graphgate: ") or words not in sentence,
+        "more than a sentence": bool(others) or "Traceback" in err,
+    }
+    return [fault for fault, found in checks.items() if found]
