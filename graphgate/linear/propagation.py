@@ -111,8 +111,8 @@ class SparseOperator:
     """A constant sparse matrix S, (M, N), for products with dense columns.
 
     In single precision, a row of S is a bag of rows of the other matrix with weights: the kernel
-    for embeddings of such bags takes half the time of the sparse product on a large graph, because
-    it fetches rows ahead. A row of the result does not depend on the number of threads.
+    for embeddings of such bags was faster than the sparse product at every width tried on a graph
+    of 300,000 nodes.
     """
 
     def __init__(self, matrix: sp.csr_array, dtype: torch.dtype) -> None:
