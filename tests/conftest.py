@@ -27,8 +27,6 @@ gc.disable()  # until everything is imported
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: garbage need not be looked for in it."""
-    gc.freeze()
     gc.enable()
 
 
