@@ -5,7 +5,9 @@ import pytest
 import torch
 from linear_graphs import same_up_to_sign
 
+from graphgate.linear import decomposition
 from graphgate.linear.decomposition import (
+    add_gram,
     orthonormalized,
     right_singular_vectors,
     with_fixed_signs,
@@ -55,6 +57,35 @@ def test_a_slowly_decaying_spectrum_loses_little():
     best = np.square(np.linalg.svd(matrix).S[:30]).sum()
     found = found_for(matrix, 30)
     assert 0.93 * best < np.square(matrix @ found).sum() <= best * (1 + 1e-12)
+
+
+def test_a_gram_matrix_is_the_sum_of_its_chunks(monkeypatch):
+    monkeypatch.setattr(decomposition, "_COLUMNS", 4)
+    rows = torch.randn(30, 10, generator=torch.Generator().manual_seed(0))
+    found = torch.zeros(10, 10, dtype=torch.float64)
+    for chunk in rows.split(7):
+        add_gram(found, chunk)
+    np.testing.assert_allclose(found.tril(), (rows.T @ rows).double().tril(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [7000, 300])
+def test_a_tall_matrix_needs_its_gram_matrix_once(n):
+    """With 70 columns, 7,000 rows are many; 300 are not."""
+    matrix = decaying(n, 70)
+    a, used = torch.tensor(matrix), []
+
+    def gram():
+        used.append(True)
+        return a.T @ a
+
+    generator = torch.Generator().manual_seed(0)
+    vectors, _ = right_singular_vectors(
+        lambda m: a.T @ (a @ m), matrix.shape, 1, generator, torch.float64,
+        moments=lambda m: (a @ m).T @ (a @ m), gram=gram,
+    )  # fmt: skip
+    assert len(used) == (n == 7000)
+    expected = np.linalg.svd(matrix, full_matrices=False).Vh[:1].T
+    same_up_to_sign(vectors.numpy(), expected, rtol=1e-6, atol=1e-8)
 
 
 def test_columns_are_orthonormal_whatever_the_rank():

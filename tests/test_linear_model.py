@@ -16,7 +16,9 @@ from linear_graphs import (
 )
 
 from graphgate import Graph
+from graphgate.linear import decomposition
 from graphgate.linear.linear_model import LinearModel, block_rows, n_block_columns
+from graphgate.linear.linear_plan import EXTRA
 from graphgate.linear.node_states import NodeStates, unit_rows
 
 
@@ -99,6 +101,19 @@ def test_the_projection_keeps_the_leading_singular_vectors(kind, plan):
     assert model.projection.shape == (blocks.shape[1], 3)
     expected = weights[:, None] * np.linalg.svd(blocks * weights).Vh[:3].T
     same_up_to_sign(model.projection.numpy(), expected, atol=0.02)
+
+
+def test_the_gram_matrix_gives_the_leading_singular_vectors(monkeypatch):
+    """As for a large graph, whose rows are many more than the columns of its blocks."""
+    monkeypatch.setattr(decomposition, "_TALL", 0)
+    monkeypatch.setattr(decomposition, "_COLUMNS", 50)
+    graph = GRAPHS["words"]
+    model, _, _ = fit(graph, 3, chunk=30, **LARGE)
+    blocks = dense_blocks(model, graph)
+    weights = block_weights(graph, blocks.shape[1], **LARGE)
+    assert blocks.shape[1] > 4 * (3 + EXTRA)
+    expected = weights[:, None] * np.linalg.svd(blocks * weights).Vh[:3].T
+    same_up_to_sign(model.projection.numpy(), expected, atol=1e-9)
 
 
 def test_all_components_keep_all_distances():

@@ -19,6 +19,7 @@ Product = Callable[[Tensor], Tensor]
 _PASSES = 3  # products with YᵀY before the last one
 _DEPENDENT = 1e-3  # ratio of pivots below which rounding of the columns shows
 _CHUNK = 1 << 14  # rows at a time
+_COLUMNS = 256  # of a Gram matrix at a time, of which half is computed
 _TALL = 100  # rows per column from which the decomposition of an m×m matrix costs little
 
 
@@ -30,6 +31,7 @@ def right_singular_vectors(
     dtype: torch.dtype,
     *,
     moments: Product | None = None,
+    gram: Callable[[], Tensor] | None = None,
     ranks: np.ndarray | None = None,
     processes: Processes | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -39,7 +41,8 @@ def right_singular_vectors(
     rank : of which k = min(rank, n, m).
     moments : (Y m)ᵀ (Y m) for dense columns m, in double precision. Vectors whose singular values
         are close are then the same whatever rounding does to sums over many rows.
-
+    gram : YᵀY itself, in double precision. Where Y is tall, one pass over it costs less than
+        several products.
     ranks : (m,) in which order the columns of Y get their random numbers; None is as they are.
     processes : those that have the same columns, and share sums over many rows of them.
 
@@ -50,7 +53,9 @@ def right_singular_vectors(
     columns = k + EXTRA
     # Where Y is tall, all its columns at once cost less than several passes over some.
     at_once = m <= columns or (m <= (_PASSES + 1) * columns and n >= _TALL * m)
-    if not at_once:
+    if not at_once and gram is not None and n >= _TALL * m:
+        found = torch.linalg.eigh(gram()).eigenvectors[:, -columns:].to(dtype)
+    elif not at_once:
         # The same numbers in either precision.
         found = torch.randn((m, columns), generator=generator, dtype=torch.float32).to(dtype)
         found = found if ranks is None else found[torch.from_numpy(ranks)]
@@ -98,6 +103,13 @@ def _moments(left: Tensor, right: Tensor, processes: Processes | None) -> Tensor
     for rows in row_chunks(len(left), _CHUNK):
         found.addmm_(left[rows].double().T, right[rows].double())
     return processes.sum(found)
+
+
+def add_gram(found: Tensor, rows: Tensor) -> None:
+    """Add rowsᵀ rows to a matrix in double precision; above its diagonal, only a part is added."""
+    for columns in row_chunks(rows.shape[1], _COLUMNS):
+        product = rows[:, columns].T @ rows[:, : columns.stop]
+        found[columns, : columns.stop] += product
 
 
 def _factored(columns: Tensor) -> Tensor:

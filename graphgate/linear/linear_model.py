@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates
-from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.linear.decomposition import add_gram, right_singular_vectors
 from graphgate.linear.node_states import SHORTEST_FACTORS, NodeStates, unit_rows
 from graphgate.linear.propagation import Propagation, mean_weight
 from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
@@ -84,6 +84,15 @@ class LinearModel:
             workspace.advance()
             return weights * workspace.sum(found).to(m.dtype)
 
+        def gram() -> Tensor:
+            found = torch.zeros(shape[1], shape[1], dtype=torch.float64)
+            for chunk in workspace.chunks:
+                add_gram(found, blocks(chunk))
+            workspace.advance()
+            found = workspace.sum(found)
+            found.tril_().add_(found.tril(-1).T.clone())
+            return weights * found * weights.T
+
         def moments(m: Tensor) -> Tensor:
             found = torch.zeros(m.shape[1], m.shape[1], dtype=torch.float64)
             weighted = weights * m
@@ -94,7 +103,7 @@ class LinearModel:
             return workspace.sum(found)
 
         vectors, _ = right_singular_vectors(
-            squares, shape, n_components, generator, dtype, moments=moments
+            squares, shape, n_components, generator, dtype, moments=moments, gram=gram
         )
         projection = weights * vectors
         model = cls(unit, coordinates, reconstruction, known, projection)
