@@ -760,7 +760,10 @@ COMMANDS = [
     ["embed"],
     ["transform"],
     ["store"],
-    *(["store", name] for name in ("create", "add", "remove", "info", "history", "rollback")),
+    *(
+        ["store", name]
+        for name in ("create", "add", "remove", "info", "history", "rollback", "prune")
+    ),
     *(["store", name] for name in ("export", "refresh", "refit", "drift", "similar")),
     ["estimate"],
     ["similar"],
