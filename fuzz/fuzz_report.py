@@ -1,4 +1,4 @@
-"""The tables of docs/robustness.md, from results/fuzz."""
+"""The tables of docs/robustness.md, from results/."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parents[1] / "results" / "fuzz"
+STORED = Path(__file__).parents[1] / "results"
+RESULTS = STORED / "fuzz"
 HOSTILE = RESULTS / "hostile-files.json"
+REFUSALS = STORED / "refusals.json"
+FAULTS = STORED / "benchmarks" / "faults.json"
+MUTANTS = STORED / "mutants.json"
+COVERAGE = STORED / "coverage.json"
+FLOORS = STORED / "floors.json"
 
 
 def fuzzing() -> str:
@@ -56,9 +62,98 @@ def hostile() -> str:
     return "\n".join(lines)
 
 
+def summary() -> str:
+    """What was tried, and what went wrong."""
+    counts = _total([_read(path) for path in sorted(RESULTS.glob("*.json")) if path != HOSTILE])
+    kills = _read(FAULTS)["kinds"].values()
+    commands = _read(REFUSALS)["commands"].values()
+    files = _read(HOSTILE)["files"].values()
+    tried = sum(command["tried"] for command in commands)
+    refused = sum(command["refused"] for command in commands)
+    memory = max(file.get("peak_mb", 0) for file in files)
+    seconds = max(file.get("seconds", 0) for file in files)
+    rows = [
+        (
+            f"{counts['inputs']:,} fuzzed inputs",
+            f"{counts['crashes']} crashes, {counts['hangs']} hangs, "
+            f"{counts['untyped']} errors that are no `InputError`",
+        ),
+        (
+            f"{sum(kind['kills'] for kind in kills):,} kills of {len(kills)} kinds",
+            f"{sum(kind['differing_bits'] for kind in kills)} differing bits, "
+            f"{sum(kind['half_written'] for kind in kills)} half-written files",
+        ),
+        (f"{tried:,} bad inputs of the command line", f"{refused:,} refused in one sentence"),
+        (
+            f"{len(files):,} hostile files of less than 100 kB",
+            f"at most {memory:.0f} MB and {seconds:.1f} s of processor time",
+        ),
+    ]
+    return "\n".join(["| tried | outcome |", "| --- | --- |", *(f"| {a} | {b} |" for a, b in rows)])
+
+
+def refusals() -> str:
+    """One row per command."""
+    lines = ["| command | bad inputs | refused |", "| --- | ---: | ---: |"]
+    for name, found in sorted(_read(REFUSALS)["commands"].items()):
+        lines.append(f"| `{name}` | {found['tried']} | {found['refused']} |")
+    return "\n".join(lines)
+
+
+def mutants() -> str:
+    """One row per file that bugs were put into."""
+    bugs = _read(MUTANTS)["bugs"]
+    lines = [
+        "| file | bugs | noticed at first | noticed now | change nothing | unnoticed |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for file in sorted({bug["file"] for bug in bugs}):
+        own = [bug for bug in bugs if bug["file"] == file]
+        noticed = sum(bug["test"] is not None for bug in own)
+        harmless = sum(bug["test"] is None and bool(bug.get("harmless")) for bug in own)
+        first = sum(not bug["survived_at_first"] for bug in own)
+        unnoticed = len(own) - noticed - harmless
+        lines.append(f"| {file} | {len(own)} | {first} | {noticed} | {harmless} | {unnoticed} |")
+    return "\n".join(lines)
+
+
+def coverage() -> str:
+    """One row per module, and one for all."""
+    modules = _read(COVERAGE)["modules"]
+    rows = {name.removeprefix("graphgate/"): found for name, found in modules.items()}
+    parts = ("branches", "taken", "lines", "run")
+    rows["all"] = {part: sum(found[part] for found in modules.values()) for part in parts}
+    lines = ["| module | branches taken | lines run |", "| --- | ---: | ---: |"]
+    for name, found in rows.items():
+        if found["lines"]:
+            lines.append(
+                f"| {name} | {_percent(found['taken'], found['branches'])} | "
+                f"{_percent(found['run'], found['lines'])} |"
+            )
+    return "\n".join(lines)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} % of {whole:,}" if whole else "–"
+
+
+def floors() -> str:
+    """The lowest versions that were installed together."""
+    lines = ["| package | installed |", "| --- | --- |"]
+    lines += [f"| {name} | {version} |" for name, version in _read(FLOORS)["versions"].items()]
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, str]:
     made = {"fuzzing": fuzzing()} if list(RESULTS.glob("*.json")) else {}
-    return made | ({"hostile_files": hostile()} if HOSTILE.exists() else {})
+    if all(path.exists() for path in (HOSTILE, FAULTS, REFUSALS)):
+        made["robustness"] = summary()
+    tables = {HOSTILE: hostile, REFUSALS: refusals, MUTANTS: mutants, COVERAGE: coverage}
+    names = {HOSTILE: "hostile_files", FLOORS: "floors"}
+    for path, table in (tables | {FLOORS: floors}).items():
+        if path.exists():
+            made[names.get(path, path.stem)] = table()
+    return made
 
 
 def _read(path: Path) -> Any:

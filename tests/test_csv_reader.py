@@ -2,15 +2,16 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from graphgate.errors import InputError, InputWarning
 from graphgate.io import csv_reader
-from graphgate.io.csv_reader import CsvTable
+from graphgate.io.csv_reader import SEPARATORS, CsvTable
 from graphgate.io.files import decompressed
 from graphgate.io.graph_files import read_graph
 
@@ -401,3 +402,25 @@ def test_any_text_is_read_as_by_python_or_refused(tmp_path, text):
     lines = io.StringIO("x,y\n" + text, newline="")
     rows = [row for row in csv.reader(lines) if row][1:]
     assert [row[0] or None for row in rows] == found["x"].to_pylist()
+
+
+@given(
+    st.lists(st.sampled_from([*',"\n\r\t .+-0x7a', "007", '","'])).map("".join),
+    st.integers(1, 9),
+    st.sampled_from(list(SEPARATORS.values())),
+)
+@settings(max_examples=300, deadline=None)
+def test_the_scan_finds_what_patterns_find(text, size, separator):
+    """Whatever the pieces are: quotes that do not alternate, and leading zeros."""
+    assume(not re.search(r"[ \t]{12}", text))
+    scan = csv_reader._Scan(io.BytesIO(text.encode()), separator)
+    scan._PIECE = size
+    content = b"".join(iter(lambda: scan.read(7), b"")).decode()
+    assert content == text + "\n"
+    around = "\n" + content
+    edges = f'{separator}\r\n"'
+    quotes = [at for at, sign in enumerate(around) if sign == '"']
+    beside = [around[at + (1 if nth % 2 else -1)] for nth, at in enumerate(quotes)]
+    assert scan.suspicious == (len(quotes) % 2 == 1 or any(sign not in edges for sign in beside))
+    blanks = " \t".replace(separator, "")
+    assert scan.padded == bool(re.search(f"[{edges}][{blanks}]*[-+]?0[0-9xX]", around))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from graphgate import AttributeEncoder
+from graphgate import AttributeEncoder, limits
 from graphgate.errors import InputError
 from graphgate.io import table_files as tables
 from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
@@ -70,8 +70,9 @@ def test_a_written_embedding_can_be_a_node_table(tmp_path):
         ([1], Z, None, r"shape \(2, 3\), but 1 node ids"),
         ([1, 2], Z[0], None, r"shape \(3,\)"),
         ([1, 2], Z[:, :0], None, r"shape \(2, 0\)"),
-        ([1, "a"], Z, None, r"the node id 1 cannot be stored"),
-        ([(1, 2), 3], Z, None, r"the node id \(1, 2\) cannot be stored: use only integers"),
+        ([1, "1"], Z, None, r"the node ids 1 and '1' are both written as '1'; rename one"),
+        ([(1, 2), "(1, 2)"], Z, None, r"\(1, 2\) and '\(1, 2\)' are both written as"),
+        ([1, 0.5], Z, None, r"the node id 0\.5 cannot be stored: use only integers"),
         ([True, False], Z, None, r"the node id True cannot be stored"),
         ([1, 2**70], Z, None, r"a node id does not fit in 64 bits"),
         ([1, 2], Z, ["x"], r"1 labels for 2 node ids"),
@@ -308,6 +309,28 @@ def test_tuples_of_other_objects_are_refused(tmp_path, odd):
         Embedding(ids, np.eye(2)).save(tmp_path / "z.csv")
 
 
+# --- integers and text as ids --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz", ".txt"])
+def test_mixed_ids_are_written_as_text(tmp_path, ending):
+    embedding = Embedding(np.array([7, "a", np.int64(-1)], dtype=object), np.eye(3))
+    assert read_embedding(embedding.save(tmp_path / f"z{ending}")).ids.tolist() == ["7", "a", "-1"]
+
+
+def test_data_frames_keep_mixed_ids():
+    ids = np.fromiter([1, "1", (0, 1)], dtype=object, count=3)
+    frame = Embedding(ids, np.eye(3), ["x", None, "y"]).to_frame()
+    assert frame.index.tolist() == [1, "1", "(0, 1)"]
+    assert frame.index.name == "node_id"
+    assert list(frame.columns) == ["e0", "e1", "e2", "label"]
+    assert frame.loc["1", "e1"] == 1
+
+
+def test_repeated_mixed_ids_are_not_confused():
+    assert id_array([1, "a", 1]).to_pylist() == ["1", "a", "1"]
+
+
 # --- in notebooks --------------------------------------------------------------------------------
 
 
@@ -322,3 +345,35 @@ def test_notebooks_show_the_first_nodes_escaped():
     assert html.count("<tr>") == 6
     assert html.count("<th>") == 10
     assert repr(shown) == "Embedding(20 nodes, 30 dimensions, 1 classes)"
+
+
+def test_ids_of_word2vec_are_plain_text(tmp_path):
+    """No quotes, and no words for missing values."""
+    path = tmp_path / "z.txt"
+    path.write_text('3 1\n"a 1\nNA 2\nb" 3\n')
+    assert read_embedding(path).ids.tolist() == ['"a', "NA", 'b"']
+
+
+def test_the_number_of_dimensions_is_limited(tmp_path):
+    path = tmp_path / "z.txt"
+    path.write_text("1 4\na 1 2 3 4\n")
+    with limits(columns=3), pytest.raises(InputError, match="columns"):
+        read_embedding(path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"ids": np.arange(2)}, "lacks the array 'embedding'"),
+        ({"ids": np.eye(2), "embedding": Z}, "must have one dimension each"),
+        (
+            {"ids": np.arange(2), "embedding": Z, "labels": np.arange(2), "labelled": np.ones(2)},
+            "labelled must say of each label whether it is given",
+        ),
+        ({"ids": np.arange(2), "embedding": Z, "labels": np.arange(3)}, "has 3 labels for 2 nodes"),
+    ],
+)
+def test_archives_that_are_not_embeddings(tmp_path, arrays, words):
+    np.savez(tmp_path / "z.npz", **arrays)
+    with pytest.raises(InputError, match=words):
+        read_embedding(tmp_path / "z.npz")

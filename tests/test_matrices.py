@@ -310,3 +310,15 @@ def test_diagonals_that_are_longer_than_the_matrix(tmp_path):
     parts = {"data": np.ones((1, 9)), "offsets": np.array([1]), "shape": np.array([4, 4])}
     np.savez(tmp_path / "a.npz", **parts_of("dia") | parts)
     np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), np.eye(4, k=1))
+
+
+def test_diagonals_below_the_main_one_that_are_longer_than_the_matrix(tmp_path):
+    parts = {"data": np.ones((1, 9)), "offsets": np.array([-1]), "shape": np.array([4, 4])}
+    np.savez(tmp_path / "a.npz", **parts_of("dia") | parts)
+    np.testing.assert_array_equal(read_matrix(tmp_path / "a.npz").toarray(), np.eye(4, k=-1))
+
+
+def test_zeros_of_a_diagonal_are_no_edges(tmp_path):
+    parts = {"data": np.array([[0.0, 0, 3, 1]]), "offsets": np.array([1])}
+    np.savez(tmp_path / "a.npz", **parts_of("dia") | parts | {"shape": np.array([4, 4])})
+    assert read_matrix(tmp_path / "a.npz").nnz == 2

@@ -147,3 +147,49 @@ def test_a_random_split_is_drawn_by_the_seed(monkeypatch):
             assert np.array_equal(handed[seed].splits[name], mask)
             assert not np.array_equal(dataset.graph.splits[name], mask)
         assert handed[seed].fingerprint() == dataset.graph.fingerprint()
+
+
+def test_code_that_has_changed_is_refused():
+    with pytest.raises(InputError, match="the source of gae has changed since the runs began"):
+        a_spec(method="gae", code="0a1b").run(load_dataset("cora"))
+
+
+@pytest.mark.parametrize("method", ["gate", "gate-edges"])
+def test_a_method_gets_features_unless_it_uses_none(monkeypatch, method):
+    dataset, handed = load_dataset("cora"), []
+    monkeypatch.setattr(
+        run_store, "run_classification", lambda method, graph, setting, **_: handed.append(graph)
+    )
+    experiment = Experiment(method, "cora", "transductive")
+    RunSpec.of(experiment, dataset.split, {"preset": "authors"}, 0).run(dataset)
+    expected = dataset if method == "gate" else dataset.without_features()
+    assert handed[0].fingerprint() == expected.graph.fingerprint()
+
+
+@pytest.mark.parametrize("setting", ["clustering", "links"])
+def test_settings_without_a_classifier(monkeypatch, setting):
+    """The dataset is loaded by its name."""
+    monkeypatch.setattr(run_store, f"run_{setting}", lambda method, graph, **given: (graph, given))
+    spec = RunSpec.of(Experiment("gate", "cora", setting), "public", {"preset": "authors"}, 5)
+    graph, given = spec.run()
+    assert graph.fingerprint() == load_dataset("cora").graph.fingerprint()
+    assert given == {"seed": 5} | ({"algorithm": "kmeans"} if setting == "clustering" else {})
+
+
+def test_every_file_is_read_once():
+    RunStore("runs").add(a_spec(), a_run())
+    results = RunStore("runs")
+    assert results.find(a_spec()) == a_run()
+    added = RunStore("runs")
+    added.add(a_spec(), a_run())
+    Path(files()[0]).unlink()
+    assert results.find(a_spec()) == added.find(a_spec()) == a_run()
+    assert RunStore("runs").find(a_spec()) is None
+
+
+def test_splits_with_stored_runs():
+    results = RunStore("runs")
+    results.add(a_spec(method="a/b:C", split="public"), a_run())
+    assert results.has_split("a/b:C", "cora", "public")
+    assert not results.has_split("a/b:C", "cora", "random")
+    assert not results.has_split("a/b:C", "pubmed", "public")

@@ -24,6 +24,7 @@ from graphgate import (
     rerun,
     write_run,
 )
+from graphgate.estimators.runs import embedding_sha256
 from graphgate.io.embeddings import read_embedding
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
@@ -285,6 +286,43 @@ def test_an_input_that_has_gone_is_reported():
     with pytest.raises(InputError, match=r"gone\.csv cannot be read: No such file"):
         write_run("r", fitted(), graph, inputs={"edges": "gone.csv"})
     assert not Path("r").exists()
+
+
+def test_a_seed_that_was_drawn_is_recorded():
+    made = fitted(random_state=None)
+    write_run("r", made, read_graph("edges.csv", "nodes.csv"), inputs=INPUTS)
+    assert read_run("r").settings["random_state"] == made.seed_
+    assert rerun("r").identical
+
+
+def test_the_current_number_of_threads_is_recorded(monkeypatch):
+    made = fitted()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    write_run("r", made, read_graph("edges.csv", "nodes.csv"), inputs=INPUTS)
+    assert read_run("r").threads == 3
+
+
+def test_the_digest_tells_single_from_double_precision():
+    assert embedding_sha256(np.zeros(4, np.float32)) != embedding_sha256(np.zeros(2))
+
+
+def test_the_largest_number_of_epochs(made):
+    stored = json.loads((made / "run.json").read_text())
+    for epochs in (1_000_000, 1_000_001):
+        changed = {**stored, "settings": stored["settings"] | {"epochs": epochs}}
+        (made / "run.json").write_text(json.dumps(changed))
+        if epochs == 1_000_000:
+            assert read_run("r").settings["epochs"] == epochs
+        else:
+            with pytest.raises(InputError, match="asks for more than 1,000,000 epochs"):
+                read_run("r")
+
+
+def test_a_folder_in_place_of_an_input_is_reported(made):
+    Path("edges.csv").unlink()
+    Path("edges.csv").mkdir()
+    with pytest.raises(InputError, match=r"the edges of the run are no longer at edges\.csv"):
+        rerun("r")
 
 
 # --- from the command line -----------------------------------------------------------------------

@@ -1,0 +1,97 @@
+"""Run the tests of the core with the lowest versions that pyproject.toml allows.
+
+    python scripts/check_floors.py --json results/floors.json [--environment FOLDER]
+
+makes an environment with this Python, or uses the one in a folder. The lowest torch is published
+with CUDA only, which is gigabytes; the CPU build of the version installed here takes its place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+import xml.etree.ElementTree as ET
+from importlib.metadata import version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from graphgate.io.files import write_json
+
+ROOT = Path(__file__).parents[1]
+# click without deprecations that typer's lowest version runs into, because warnings are errors;
+# matplotlib, networkx and pandas, which the tests of the core import too.
+TOOLS = (
+    *("click<8.2", "hypothesis>=6.100", "packaging", "pytest>=8", "pytest-timeout>=2.3"),
+    *("matplotlib>=3.8", "networkx>=3.2", "pandas>=2.2"),
+)
+TESTS = (
+    *("attribute_encoder", "archives", "autoencoder", "bad_inputs", "checkpoint", "classification"),
+    *("cli", "cli_reading", "clustering", "coordinates", "csv_reader", "decomposition"),
+    *("embeddings", "escapes", "files", "gate", "graph", "graph_attributes", "graph_files"),
+    *("graph_tables", "graph_writer", "grid", "limits", "linear_gate", "linear_persistence"),
+    *("links", "loading", "loop", "losses", "matrices", "matrix_market", "model_outputs"),
+    *("neighbors", "numpy_files", "parquet_claims", "persistence", "propagation"),
+    *("reading_options", "reconstruction", "replacement", "run_store", "runs", "structure"),
+    *("tensors", "text_graphs", "unpickler"),
+)
+
+
+def floors() -> dict[str, str]:
+    """Package -> the lowest version that is allowed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [Requirement(text) for text in project["dependencies"]]
+    lowest = {
+        each.name: str(min(Version(part.version) for part in each.specifier)) for each in needed
+    }
+    return lowest | {"torch": version("torch")}
+
+
+def make_environment(folder: Path) -> None:
+    venv.create(folder, with_pip=True)
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q"]
+    wanted = [f"{name}=={lowest}" for name, lowest in floors().items()]
+    subprocess.run([*install, *wanted, *TOOLS], check=True)
+    subprocess.run([*install, "--no-deps", "-e", str(ROOT)], check=True)
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    given.add_argument("--json", type=Path, required=True)
+    given.add_argument("--environment", type=Path)
+    options = given.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.environment or Path(temporary) / "environment").absolute()
+        if not folder.exists():
+            make_environment(folder)
+        python, report = str(folder / "bin" / "python"), Path(temporary) / "report.xml"
+        tests = [f"tests/test_{name}.py" for name in TESTS]
+        flags = ["-q", "-p", "no:cacheprovider", "-o", "timeout=600", f"--junitxml={report}"]
+        subprocess.run([python, "-m", "pytest", *flags, *tests], cwd=ROOT, check=False)
+        suite = ET.parse(report).getroot()[0]
+        listed = subprocess.run(
+            [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True
+        )
+    installed = {each["name"].lower(): each["version"] for each in json.loads(listed.stdout)}
+    counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
+    content = {
+        "command": "python scripts/check_floors.py --json results/floors.json",
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "versions": {name: installed[name] for name in [*floors(), "click"]},
+        "failed": [
+            f"{case.attrib['classname']}::{case.attrib['name']}"
+            for case in suite
+            if any(part.tag in ("failure", "error") for part in case)
+        ],
+    }
+    write_json(options.json, content | counts)
+
+
+if __name__ == "__main__":
+    main()
