@@ -627,8 +627,10 @@ def test_features_are_written_as_numbers():
     assert nodes["features"].to_pylist() == [[("feature 0", 1.5)], [("feature 1", 2.0)]]
     with pytest.raises(InputError, match="an attribute is named 'id'"):
         to_tables(Graph(attributes={"id": [1, 2]}))
-    with pytest.raises(InputError, match="the node id 1 cannot be stored"):
-        to_tables(Graph(x, ids=[1, "a"]))
+    edges, _ = to_tables(Graph.from_edges(x, [(1, "a")], ids=[1, "a"]))
+    assert edges.to_pydict() == {"source": ["1"], "target": ["a"]}
+    with pytest.raises(InputError, match=r"the node id 0\.5 cannot be stored"):
+        to_tables(Graph(x, ids=[0.5, "a"]))
 
 
 @pytest.mark.parametrize("row_group", [1, 3, 100])

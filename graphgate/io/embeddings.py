@@ -25,7 +25,7 @@ from graphgate.io.files import StrPath, check_file, check_output_path, replacing
 from graphgate.io.id_columns import id_column, id_values, spelled_ids
 from graphgate.io.numpy_files import read_npz
 from graphgate.io.table_files import open_table, row_blocks, write_blocks
-from graphgate.io.tables import Conversion, Table, id_array, value_array
+from graphgate.io.tables import Conversion, Table, id_array, value_array, without_tuples
 from graphgate.io.vector_databases import write_pgvector, write_qdrant
 from graphgate.io.word2vec import open_word2vec, write_word2vec
 
@@ -74,15 +74,18 @@ class Embedding(NamedTuple):
         """One row per node: columns e0, e1, … and, where there are labels, label.
 
         A pandas data frame indexed by node id or, where pandas is not installed, an Arrow table
-        with the ids in the column node_id. Ids that are tuples become text, as in files.
+        with the ids in the column node_id. Ids that are tuples become text, as in files; integers
+        mixed with text stay what they are in a data frame, and become text in an Arrow table.
         """
-        names, classes = stored_names(".csv", self.ids, self.labels)
-        table = _table(names, self.vectors, classes, wide=True)
         try:
-            import pandas  # noqa: F401
+            import pandas
         except ImportError:
-            return table
-        return table.to_pandas().set_index("node_id")
+            names, classes = stored_names(".csv", self.ids, self.labels)
+            return _table(names, self.vectors, classes, wide=True)
+        rows, classes = stored_names(".csv", np.arange(len(self.ids)), self.labels)
+        frame = _table(rows, self.vectors, classes, wide=True).to_pandas()
+        ids = self.ids if self.ids.dtype == np.int64 else without_tuples(self.ids.tolist())
+        return frame.set_index(pandas.Index(ids, name="node_id")).drop(columns="node_id")
 
     def save(self, path: StrPath) -> Path:
         """Write the embedding as `write_embedding` does; formats without labels leave them out."""
@@ -116,7 +119,8 @@ def write_embedding(
     path : a file ending in .parquet, .csv, .npz, .txt (word2vec's text format), .npy (the bare
         matrix, without ids), .sql (for PostgreSQL with pgvector) or .jsonl (requests that upload
         points to Qdrant). An existing file is replaced atomically.
-    ids : integers or text; tuples are written as text, as Python writes them, such as "(0, 1)".
+    ids : integers or text; tuples are written as text, as Python writes them, such as "(0, 1)",
+        and so are integers that are mixed with text.
     labels : one value per node, None where a node has none; .txt and .npy cannot store them.
 
     Examples

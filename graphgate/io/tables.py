@@ -151,7 +151,7 @@ _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string
 def id_array(ids: Any) -> pa.Array:
     """Node ids as one Arrow column of integers or text.
 
-    Tuples, such as the nodes of NetworkX's grids, become text as Python writes them: "(0, 1)".
+    Tuples become text (`without_tuples`). Where integers and text are mixed, all ids become text.
     """
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype == np.int64:
         return pa.array(ids)
@@ -159,10 +159,28 @@ def id_array(ids: Any) -> pa.Array:
         starts = range(0, len(ids), _OBJECTS)
         parts = [pa.array(ids[at : at + _OBJECTS].tolist(), pa.string()) for at in starts]
         return pa.concat_arrays(parts)
-    items = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    if items and all(isinstance(node, tuple) for node in items):
-        items = [repr(_plain_tuple(node)) for node in items]
+    given = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    items = without_tuples(given)
+    if {type(item) for item in items} == {int, str}:
+        items = [str(item) for item in items]
+    if items != given:
+        _check_distinct(given, items)
     return _typed_array(items, "node id", (int, str), otherwise=pa.int64())
+
+
+def without_tuples(ids: list[Any]) -> list[Any]:
+    """Tuples, such as the nodes of NetworkX's grids, as Python writes them: "(0, 1)"."""
+    return [repr(_plain_tuple(i)) if isinstance(i, tuple) else plain(i) for i in ids]
+
+
+def _check_distinct(ids: list[Any], texts: list[Any]) -> None:
+    """Refuse two ids that are written as the same text."""
+    first: dict[str, Any] = {}
+    for node, text in zip(ids, texts, strict=True):
+        if (other := first.setdefault(text, node)) != node:
+            raise InputError(
+                f"the node ids {other!r} and {node!r} are both written as {text!r}; rename one"
+            )
 
 
 def _plain_tuple(node: tuple[Any, ...]) -> tuple[Any, ...]:
