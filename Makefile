@@ -35,6 +35,7 @@ benchmark: $(VENV)/.dev  ## renew results/benchmarks; needs an otherwise idle ma
 	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
 	$(BIN)/python benchmarks/explorer.py --json results/benchmarks/explorer.json
 	$(BIN)/python benchmarks/service.py --json results/benchmarks/service.json
+	$(BIN)/python benchmarks/cluster_number.py --json results/benchmarks/cluster-number.json
 	$(MAKE) docs
 
 results: $(VENV)/.dev  ## run what is missing in results/runs; takes hours from scratch
