@@ -370,6 +370,16 @@ def test_a_report_prefers_runs_on_the_public_split(run, module):
     assert (found["split"], found["mean"]) == ("seeded", 60.0)
 
 
+def test_what_is_run_has_the_split_that_is_available(module):
+    """Only a report prefers the public split, which cannot be run here."""
+    mine = Experiment(f"{module}:Sketch", "cora", "transductive")
+    grid_of(mine).store.add(RunSpec.of(mine, "public", {}, 0), a_run(70.0, seed=0))
+    options = {"methods": [mine.method], "datasets": ["cora"], "results": ".", "progress": False}
+    made = graphgate.reproduce("transductive", n_runs=1, n_jobs=1, **options)
+    (cell,) = made.cells()
+    assert cell.evaluation.spec.split == "seeded"
+
+
 @pytest.mark.parametrize("name", ["", "runs", "tables"])
 def test_a_file_where_the_folder_should_be(run, module, name):
     Path("kept").mkdir()
