@@ -109,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     parser.add_argument("--settings", nargs="+", default=[*SETTINGS], choices=SETTINGS)
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--renew", action="store_true", help="measure everything again")
     parser.add_argument("--json", type=Path, required=True)
