@@ -72,6 +72,15 @@ def test_quiet_everywhere_and_json_wherever_there_is_an_answer(name):
     assert ("--json" in options) == (name not in WRITES_ONLY)
 
 
+@pytest.mark.parametrize("command", [[], ["cluster"], ["data"], ["data", "list"]])
+def test_the_help_shows_no_type_for_flags(run, command):
+    code, out, _ = run(*command, "--help")
+    assert code == 0
+    assert re.search(r"--help +Show this message", out)
+    assert "bool" not in out.lower()
+    assert bool(re.search("<int>|INTEGER", out)) == (command == ["cluster"])
+
+
 def test_the_help_of_the_program_has_the_exit_codes(run):
     assert EXIT_CODES in GROUP.epilog
     code, out, _ = run("--help")

@@ -1,4 +1,4 @@
-"""What all commands have in common: `--quiet`, JSON on standard output, exit codes in the help."""
+"""What all commands have in common: `--quiet`, JSON on standard output, and how help looks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from graphgate.cli.console import STDOUT, printing
 
@@ -29,17 +30,44 @@ QUIET = inspect.Parameter(
 def add_conventions(app: typer.Typer) -> None:
     """Once all commands are registered."""
     app.info.epilog = f"{app.info.epilog}\n\n{EXIT_CODES}"
+    for group in groups(app):
+        group.info.cls = _Group
     for command in commands(app):
+        command.cls = _Command
         command.callback = _quietly(command.callback)
         command.epilog = f"{command.epilog}\n\n{EXIT_CODES}"
 
 
 def commands(app: typer.Typer) -> Iterator[Any]:
     """Of the program and of its groups."""
-    yield from app.registered_commands
+    for group in groups(app):
+        yield from group.registered_commands
+
+
+def groups(app: typer.Typer) -> Iterator[typer.Typer]:
+    """The program itself and its groups of commands."""
+    yield app
     for group in app.registered_groups:
         assert group.typer_instance is not None
-        yield from commands(group.typer_instance)
+        yield from groups(group.typer_instance)
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_flag_types(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_flag_types(super().get_params(ctx))
+
+
+def _without_flag_types(parameters: list[Any]) -> list[Any]:
+    """In the help, a flag takes no value, so it has no type."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
 
 
 def _quietly(command: Callable[..., None] | None) -> Callable[..., None]:
