@@ -103,6 +103,23 @@ def test_docstrings_become_fields():
     ]
 
 
+def test_the_build_says_how_long_tutorials_ran(capsys):
+    module = _extension("tutorial_times")
+    assert doctest.testmod(module).failed == 0
+    connected = {}
+    module.setup(SimpleNamespace(connect=connected.__setitem__))
+    pages = {
+        "index": {},
+        "tutorials/1-a": {"exec_data": {"runtime": 12.25}},
+        "tutorials/2-b": {"exec_data": {"runtime": None}},  # it has failed
+    }
+    built = SimpleNamespace(env=SimpleNamespace(nb_metadata=pages))
+    connected["build-finished"](built, RuntimeError())
+    assert not capsys.readouterr().out
+    connected["build-finished"](built, None)
+    assert capsys.readouterr().out == "tutorials/1-a: 12.2 s\nall 1 tutorials: 12.2 s\n"
+
+
 def test_every_part_of_the_script_inside_pages_has_a_license():
     pydeck = pytest.importorskip("pydeck")
     static = Path(pydeck.__file__).parent / "nbextension" / "static"
