@@ -19,6 +19,12 @@ from graphgate.experiments.quality import QualityStore
 # Okabe and Ito's colors, which color-blind readers can distinguish; hatches are for gray prints.
 COLOURS = {"ours": "#0072B2", "plain": "#E69F00", "pyg": "#009E73", "dense": "#999999"}
 HATCHES = {"ours": "", "plain": "//", "pyg": "..", "dense": "xx"}
+METHOD_STYLES = {  # marker and color
+    **{"raw-svd": ("v", "#999999"), "smoothing-2": ("s", "#56B4E9")},
+    **{"smoothing-16": ("D", "#56B4E9"), "dgi": ("^", "#CC79A7"), "gae": ("<", "#D55E00")},
+    **{"cca-ssg": (">", "#009E73"), "graphmae": ("P", "#F0E442"), "gate": ("X", "#E69F00")},
+    "linear": ("*", "#0072B2"),
+}
 LABELS = PEERS | {"dense": "dense products alone"}
 
 
@@ -132,41 +138,32 @@ def growth_picture(growth: Mapping[str, Any]) -> Figure:
 
 def quality_picture(fits: Mapping[str, Any], store: QualityStore) -> Figure:
     """Every method beside LinearGATE: difference in quality against ratio of time, by task."""
-    figure = Figure(figsize=(10, 3.8), layout="constrained")
+    figure = Figure(figsize=(9, 4), layout="constrained")
     panels = figure.subplots(1, len(quality_report.TASKS), sharex=True)
+    points: dict[str, Any] = {}
     for axes, (metric, title) in zip(panels, quality_report.TASKS.items(), strict=True):
         axes.axhline(0, color="black", linewidth=0.8)
         found = quality_report.standings(fits, store, metric)
         for method, (difference, ratio, graphs) in found.items():
-            ours = method == quality_report.OURS
-            axes.plot(
-                ratio,
-                difference,
-                marker="*" if ours else "o",
-                markersize=14 if ours else 6,
-                color=COLOURS["ours"] if ours else COLOURS["plain"],
-                linestyle="",
-            )
-            axes.annotate(
-                find_method(method).title + ("" if ours else f" ({graphs})"),
-                (ratio, difference),
-                xytext=(6, 4),
-                textcoords="offset points",
-                fontsize=8,
+            marker, colour = METHOD_STYLES[method]
+            (points[f"{find_method(method).title} ({graphs})"],) = axes.plot(
+                ratio, difference, marker, color=colour, markersize=14 if marker == "*" else 8
             )
         axes.set_xscale("log")
-        axes.set_xlim(axes.get_xlim()[0] / 2, axes.get_xlim()[1] * 8)
-        _plain_numbers(axes.xaxis, subs=(1.0,))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("time of a fit, LinearGATE = 1")
         axes.grid(True, which="major", linewidth=0.4)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("points above LinearGATE")
+    figure.legend(
+        list(points.values()), list(points), ncols=5, loc="outside lower center", frameon=False
+    )
     return figure
 
 
-def _plain_numbers(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
+def _plain_numbers(axis: Axis) -> None:
     """1, 2, 5, 10 … rather than powers of ten."""
-    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -210,6 +210,7 @@ batch = np.load(sys.argv[3])
 graph = Graph.from_edges(batch["x"], batch["edges"], ids=batch["ids"])
 print("ready", flush=True)
 store.add(graph) if sys.argv[2] == "add" else store.refit()
+print("done", flush=True)
 """
 
 
@@ -236,8 +237,9 @@ def measure_kills(count: int, seed: int) -> dict[str, Any]:
             child.stdout.readline()
             start = time.perf_counter()
             if turn < 0:
-                child.wait()
+                child.stdout.readline()
                 whole[action] = time.perf_counter() - start
+                child.wait()
                 continue
             time.sleep(rng.uniform(0, whole[action]))
             child.send_signal(signal.SIGKILL)

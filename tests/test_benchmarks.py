@@ -15,6 +15,7 @@ from graphs import random_graph
 
 from graphgate.errors import InputWarning
 from graphgate.estimators.gate import GATE
+from graphgate.experiments import quality
 from graphgate.experiments.quality import QualityRun, QualityStore
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_files import read_graph
@@ -282,7 +283,10 @@ def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
     import plots
 
     figure = plots.quality_picture(FITS, store)
-    assert [len(axes.texts) for axes in figure.axes] == [0, 2, 0]
+    assert [len(axes.lines) for axes in figure.axes] == [1, 3, 1]  # with that of zero
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.texts] == ["GAE (2)", "LinearGATE (2)"]
+    assert tuple(plots.METHOD_STYLES) == quality.METHODS
 
 
 def test_pictures_are_drawn(results, tmp_path):
