@@ -14,7 +14,7 @@ _IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
 _NARROWEST = 8  # columns in a block
 _STATES = 5  # matrices of all nodes that are kept until the embedding is computed
 _BUFFERS = 8  # blocks of columns that are in memory while the next ones are computed
-_WORKSPACE = 64 * 2**20  # what libraries of linear algebra allocate when they are first used
+_WORKSPACE = 96 * 2**20  # what threads and libraries of linear algebra keep for themselves
 EXTRA = 16  # columns beyond the rank in a decomposition
 MOST_HIDDEN = 12_500  # edges that the structure decoder is fitted on, and measured on
 

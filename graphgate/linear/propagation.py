@@ -17,7 +17,7 @@ from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
 from graphgate.training.tall_matrix import row_chunks
 
 _CPU = torch.device("cpu")
-_ROWS = 1 << 16  # of a product at a time: less memory is allocated, and the same for all of them
+_ROWS = 1 << 12  # of a product at a time, so that little memory is allocated besides the result
 
 
 def mean_weight(graph: Graph) -> float:
