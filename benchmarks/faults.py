@@ -106,6 +106,7 @@ def start(work: Work) -> int:
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
+            torch.set_num_threads(1)  # the other threads of the parent are not there
             work()
             code = 0
         except SystemExit as stop:
