@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from graphgate.experiments.limited_run import is_memory_error
+
 OUT_OF_MEMORY = "out of memory"
 
 
@@ -65,13 +67,6 @@ def limit_memory(gib: float) -> None:
     resource.setrlimit(
         resource.RLIMIT_AS, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard)
     )
-
-
-def is_memory_error(error: Exception) -> bool:
-    """Torch raises RuntimeError where its allocator gets nothing."""
-    text = str(error)
-    signs = ("allocate memory", "not enough memory", "bad_alloc")
-    return isinstance(error, MemoryError) or any(sign in text for sign in signs)
 
 
 def default_limit_gib() -> float:

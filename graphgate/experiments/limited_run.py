@@ -69,9 +69,13 @@ def _answer(function: Callable[[], Any], results: Any, cpu_seconds: float, memor
         results.put(("result", function()))
     except LimitReached as reached:
         results.put(("limit", reached.what))
-    except MemoryError:
-        results.put(("limit", "memory"))
     except Exception as error:  # whatever it is, the other process names it
-        # torch has no class of its own for it.
-        short = "can't allocate memory" in str(error)
-        results.put(("limit", "memory") if short else ("error", f"{type(error).__name__}: {error}"))
+        named = ("error", f"{type(error).__name__}: {error}")
+        results.put(("limit", "memory") if is_memory_error(error) else named)
+
+
+def is_memory_error(error: Exception) -> bool:
+    """Torch raises RuntimeError where its allocator gets nothing."""
+    text = str(error)
+    signs = ("allocate memory", "not enough memory", "bad_alloc")
+    return isinstance(error, MemoryError) or any(sign in text for sign in signs)
