@@ -6,7 +6,8 @@ Synthetic block graphs (see `synthetic.py`): 10 undirected edges a node, 20 word
 1,000, in a column of lists. The tables are written by one process; another one, whose time and
 peak are those reported, is the command. NMI is that of k-means with the blocks. Each of the three
 modes (linear, GATE on the whole graph, GATE by parts) is run by one process with all threads and by
-two with a share of them. `--only read` reads the tables, encodes them, and writes a random
+two with a share of them; `--repeats` alternates between them, and reports the median of the times
+and all of them. `--only read` reads the tables, encodes them, and writes a random
 embedding; `--only columns` compares the plan for large graphs with that for small ones, at 100,000
 nodes and in memory. The file is written after every run, and runs that it already has are kept,
 unless --renew; --modes and --nodes restrict what is run, and then what is renewed.
@@ -201,6 +202,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, help="only the runs with this many")
     parser.add_argument("--modes", default="linear,exact,parts", help="only the runs of these")
     parser.add_argument("--only", choices=["read", "columns"])
+    parser.add_argument("--repeats", type=int, default=1, help="how often to measure each run")
     parser.add_argument("--renew", action="store_true", help="measure everything again")
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--child", choices=["tables", "read", "columns"], help=argparse.SUPPRESS)
@@ -239,24 +241,35 @@ def main() -> None:
         if given.renew:
             old = [stored for stored in result["runs"] if not any(_same(r, stored) for r in wanted)]
             result["runs"] = old
-        measure_all(wanted, result, given.json)
+        measure_all(wanted, result, given.json, given.repeats)
     write_json(given.json, result)
 
 
-def measure_all(wanted: list[dict[str, Any]], result: dict[str, Any], path: Path) -> None:
+def measure_all(
+    wanted: list[dict[str, Any]], result: dict[str, Any], path: Path, repeats: int
+) -> None:
     """Those that are not stored, stored one by one, in the order of `RUNS`."""
-    stored = result["runs"]
-    new = [run for run in wanted if not any(_same(run, each) for each in stored)]
+    new = [run for run in wanted if not any(_same(run, each) for each in result["runs"])]
     for nodes in dict.fromkeys(run["nodes"] for run in new):
         with tempfile.TemporaryDirectory() as name:
             options = ["--nodes", str(nodes), "--folder", name, "--child", "tables"]
             sizes = isolated.run("large.py", *options)
-            for run in new:
-                if run["nodes"] == nodes:
-                    stored.append(measure(run, Path(name), sizes))
-                    print(stored[-1], flush=True)
-                    stored.sort(key=_place)
-                    write_json(path, result)
+            of_size = [run for run in new if run["nodes"] == nodes]
+            for run in of_size * repeats:  # in turn, so that all of them see the same moods
+                found = measure(run, Path(name), sizes)
+                print(found, flush=True)
+                before = [each for each in result["runs"] if _same(run, each)]
+                others = [each for each in result["runs"] if not _same(run, each)]
+                result["runs"] = sorted([*others, joined([*before, found])], key=_place)
+                write_json(path, result)
+
+
+def joined(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same run several times: the median time and the largest peak."""
+    times = [time for each in found for time in each.get("all_seconds", [each["seconds"]])]
+    peak = max(each["peak_memory_mb"] for each in found)
+    repeated = {"all_seconds": times} if len(times) > 1 else {}
+    return found[-1] | {"seconds": float(np.median(times)), "peak_memory_mb": peak} | repeated
 
 
 def _place(stored: dict[str, Any]) -> int:
