@@ -45,15 +45,19 @@ def linear_traffic(run: LinearSize, hosts: int) -> float:
     return 4 * (states + factors + run.n_components * n * away)
 
 
+def effort(run: LinearSize, plan: LinearPlan) -> float:
+    """What there is to compute, in numbers that sparse products read."""
+    work = run.work(plan)
+    return work.sparse + work.gathered + work.dense / _DENSE
+
+
 def linear_seconds(run: LinearSize, hosts: int, measured: dict[str, Any]) -> float:
     """Work that hosts share, work that each of them does, and traffic."""
     reference = size(measured["nodes"], measured["edges"])
     plan = LinearPlan.of(run.counts.nodes)
     # Reading, normalizing and orthonormalizing are done by all hosts.
     share = (1 - _REPEATED) / hosts + _REPEATED
-    sparse, dense = run.work(plan)
-    was_sparse, was_dense = reference.work(LinearPlan.of(reference.counts.nodes))
-    grown = (sparse + dense / _DENSE) / (was_sparse + was_dense / _DENSE)
+    grown = effort(run, plan) / effort(reference, LinearPlan.of(reference.counts.nodes))
     return measured["seconds"] * grown * share + linear_traffic(run, hosts) / BANDWIDTH
 
 

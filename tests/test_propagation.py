@@ -11,7 +11,6 @@ from linear_graphs import averaging, operator, smoothing
 from graphgate import Graph
 from graphgate.linear.propagation import (
     Propagation,
-    SparseOperator,
     mean_weight,
     symmetrically_normalized,
 )
@@ -110,21 +109,3 @@ def test_normalization_leaves_empty_rows_and_columns_empty():
     ]
     np.testing.assert_allclose(found.toarray(), expected)
     assert found.has_sorted_indices
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("columns", [1, 5, 40])
-def test_sparse_products_some_rows_at_a_time(monkeypatch, dtype, columns):
-    """Rows without entries, and a whole chunk of them, are zero."""
-    monkeypatch.setattr("graphgate.linear.propagation._ROWS", 7)
-    rng = np.random.default_rng(columns)
-    dense = np.where(rng.random((30, 12)) < 0.3, rng.normal(size=(30, 12)), 0)
-    dense[5:21] = 0
-    found = SparseOperator(sp.csr_array(dense), dtype)
-    h = torch.from_numpy(rng.normal(size=(columns, 12))).to(dtype).T  # not contiguous
-    wanted = dense @ h.numpy()
-    tolerance = 1e-12 if dtype == torch.float64 else 1e-6
-    out = torch.full((30, columns), np.nan, dtype=dtype)
-    assert found.multiply(h, out) is out
-    np.testing.assert_allclose(out, wanted, atol=tolerance)
-    np.testing.assert_array_equal(found.multiply(h), out)

@@ -7,10 +7,7 @@ applies it. A graph with only edges gets structural attributes, computed from th
 not fit what the estimator was fitted on is refused.
 """
 
-import logging
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -28,11 +25,6 @@ from graphgate.graph.validation import Features
 from graphgate.io.foreign import refuse_foreign
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.structural import structural_attributes
-from graphgate.training.distributed import Processes
-from graphgate.training.memory import format_bytes
-from graphgate.training.speed import format_seconds, seconds_for
-
-logger = logging.getLogger(__name__)
 
 Content = Literal["features", "attributes", "edges"]
 
@@ -250,34 +242,6 @@ class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
 def is_graphs(X: Any) -> bool:
     """Whether it is a list of graphs; what else the list has is checked when they are joined."""
     return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Graph)
-
-
-def log_plan(plan: str, needed: int, sparse: float, dense: float) -> None:
-    """Say how a fit will be done, in how much memory beside the graph, and about how long."""
-    seconds = seconds_for(sparse, dense)
-    time = "less than a second" if seconds < 1 else f"about {format_seconds(seconds)}"
-    logger.info("plan: %s; about %s of memory, %s", plan, format_bytes(needed), time)
-
-
-def log_traffic(processes: Processes) -> None:
-    """Say what sharing a fit has cost so far."""
-    if processes.size > 1 and processes.leads:
-        logger.info(
-            "each of %d processes has sent about %s, and this one has communicated for %s",
-            processes.size,
-            format_bytes(processes.bytes_sent),
-            format_seconds(processes.seconds),
-        )
-
-
-@contextmanager
-def silent_plans() -> Iterator[None]:
-    """For fits that only measure."""
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
 
 
 def _attributes(graph: Graph) -> Attributes:

@@ -16,7 +16,6 @@ from sklearn.base import clone
 
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import silent_plans
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_estimate import (
     LinearEstimate,
@@ -37,6 +36,7 @@ from graphgate.training.memory import (
 )
 from graphgate.training.part_objective import planned_objective
 from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.plan_log import silent_plans
 
 _FEWEST, _MOST = 20_000, 250_000  # nodes of the measured graph, whatever its width
 _CACHES = 64 << 20  # bytes, more than the caches of a processor

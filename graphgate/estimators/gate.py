@@ -1,7 +1,6 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
 import logging
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -10,9 +9,9 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import DivergenceError, InputError, TrainingWarning
+from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder, log_plan, log_traffic
+from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import EmbeddedGraph
 from graphgate.estimators.persistence import (
     PARAMS,
@@ -30,10 +29,7 @@ from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.distributed import current_processes
 from graphgate.training.loop import Schedule
 from graphgate.training.memory import (
-    available_bytes,
-    fitting_plan,
     room_within,
-    training_bytes,
 )
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
@@ -181,19 +177,6 @@ class GATE(GraphEmbedder):
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
         if self.checkpoint is not None and last is not None:
             raise InputError("a run with a warm_start has no checkpoint; omit one of the two")
-        if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
-            warnings.warn(
-                f"{processes.size} processes share this run, but parts_per_step is "
-                f"{plan.parts_per_step}; raise it, or start fewer processes",
-                TrainingWarning,
-                stacklevel=2,
-            )
-        limit = room_within(arguments.memory_limit(self.memory_limit))
-        if processes.leads and logger.isEnabledFor(logging.INFO):
-            room = available_bytes() if limit is None else limit
-            planned, steps = fitting_plan(plan, room, processes.size), plan.steps_per_epoch
-            each = [schedule.epochs * steps * amount / processes.size for amount in planned.work()]
-            log_plan(planned.sentence(processes.size), training_bytes(planned), *each)
         run = TrainingRun(
             plan,
             loss,
@@ -207,11 +190,10 @@ class GATE(GraphEmbedder):
             processes,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             checkpoint_every=arguments.integer("checkpoint_every", self.checkpoint_every),
-            limit=limit,
+            limit=room_within(arguments.memory_limit(self.memory_limit)),
             show_progress=self.progress,
             start=last,
         )
-        log_traffic(processes)
         self.weight_unit_ = run.weight_unit(graph)
         self.model_, self.history_, self.seed_ = model, history, seed
         self.notes_: dict[str, Any] = {}

@@ -8,7 +8,6 @@ from graphgate.graph.graph import Graph
 from graphgate.linear.linear_plan import LinearPlan, LinearSize
 from graphgate.training.memory import graph_bytes
 from graphgate.training.plan import GraphCounts
-from graphgate.training.speed import seconds_for
 
 _START = 0.2  # seconds of what does not depend on the size
 
@@ -57,7 +56,7 @@ def estimate_linear(
 
 def linear_seconds(size: LinearSize, plan: LinearPlan) -> float:
     """The duration of a fit on one process, from speeds measured on this machine just now."""
-    return _START + seconds_for(*size.work(plan))
+    return _START + size.work(plan).seconds()
 
 
 def graph_like(counts: GraphCounts) -> Graph:

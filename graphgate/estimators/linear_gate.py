@@ -1,21 +1,16 @@
 """LinearGATE, the linear graph auto-encoder, solved in closed form, as a scikit-learn estimator."""
 
-import hashlib
-import json
-import logging
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder, log_plan, log_traffic
+from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import ScoredGraph
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
@@ -25,21 +20,18 @@ from graphgate.estimators.linear_persistence import (
 from graphgate.estimators.persistence import FittedState
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
-from graphgate.io.progress import progress_bar
+from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
-from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.linear_plan import LinearPlan, LinearSize
 from graphgate.linear.link_proposals import propose_links
 from graphgate.linear.node_states import NodeStates
 from graphgate.linear.report import report_on
-from graphgate.linear.scratch import Scratch
+from graphgate.linear.solution import Problem
 from graphgate.linear.workspace import Workspace
 from graphgate.preprocessing.structural import structural_attributes
 from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.memory import available_bytes, room_within
 from graphgate.training.plan import GraphCounts
-
-logger = logging.getLogger(__name__)
 
 
 class LinearGATE(GraphEmbedder):
@@ -114,48 +106,26 @@ class LinearGATE(GraphEmbedder):
 
         Without an adjacency there are no edges.
         """
-        n_components = arguments.integer("n_components", self.n_components)
-        structure = arguments.boolean("structure", self.structure)
-        dtype, processes = arguments.dtype(self.dtype), current_processes()
+        processes = current_processes()
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
+        problem = self._problem(seed)
         graph = self._graph_to_fit(X, adjacency)
-        params = [n_components, structure, seed, self._dtype_name]
-        run = ""
-        if processes.size > 1 or self.scratch is not None:
-            run = json.dumps([params, graph.fingerprint()])
-            processes.agree_on("graphs or parameters", run)
-        plan = self._plan(graph, processes)
-        steps = plan.steps(graph.n_features, structure=structure and graph.n_edges > 0)
-        if processes.leads and logger.isEnabledFor(logging.INFO):
-            size = self.size(GraphCounts.of(graph))
-            log_plan(plan.sentence(processes.size), size.bytes(plan), *size.work(plan))
-        show = self.progress and processes.leads
-        with progress_bar("solving", steps / processes.size, show=show) as advance:
-            workspace = Workspace(
-                plan,
-                graph.n_nodes,
-                processes,
-                scratch=self._files(processes, run),
-                advance=advance,
-            )
-            self.model_, z = LinearModel.fit(
-                graph,
-                n_components,
-                structure=structure,
-                workspace=workspace,
-                generator=torch.Generator().manual_seed(seed),
-                dtype=dtype,
-            )
-            self.decoder_ = EdgeDecoder.fit(graph, self.model_, workspace, self._described, seed)
-        workspace.clear()
-        log_traffic(processes)
+        solution = problem.solve(
+            graph,
+            self._plan(graph, processes),
+            processes,
+            self._features_of,
+            scratch=None if self.scratch is None else Path(self.scratch),
+            show_progress=self.progress,
+        )
+        self.model_, self.decoder_ = solution.model, solution.decoder
         described = self.fitted_on_.content != "edges"
         self.report_ = report_on(self.model_, self.decoder_, described=described)
-        self.embedding_, self.seed_ = z.numpy(), seed
+        self.embedding_, self.seed_ = solution.embedding.numpy(), seed
         self.notes_: dict[str, Any] = {}
         self._params = {
-            "n_components": n_components,
-            "structure": structure,
+            "n_components": problem.n_components,
+            "structure": problem.structure,
             "scale": bool(self.scale),
             "random_state": seed,
             "dtype": self._dtype_name,
@@ -243,14 +213,12 @@ class LinearGATE(GraphEmbedder):
             )
         return self.decoder_
 
-    def _described(self, graph: Graph) -> Callable[[slice], Tensor]:
-        """From some columns to these coordinates of the nodes of a graph."""
-        coordinates, x = self.model_.coordinates, graph.x
-        if self.fitted_on_.content == "edges":
-            assert self.encoder_ is not None
-            x = self.encoder_.transform(structural_attributes(graph.adjacency, graph.ids))
-        matrix = coordinates.weighted(x)
-        return lambda columns: coordinates.block(matrix, columns)
+    def _features_of(self, graph: Graph) -> Features:
+        """Of the nodes of a graph that has features, or had them before edges were hidden."""
+        if self.fitted_on_.content != "edges":
+            return graph.x
+        assert self.encoder_ is not None
+        return self.encoder_.transform(structural_attributes(graph.adjacency, graph.ids))
 
     def _known_graph(self, graph: Graph | None) -> Graph:
         if graph is not None:
@@ -261,9 +229,16 @@ class LinearGATE(GraphEmbedder):
 
     def size(self, counts: GraphCounts) -> LinearSize:
         """What decides the memory and the time of a fit on a graph of this size."""
-        components = arguments.integer("n_components", self.n_components)
-        structure = arguments.boolean("structure", self.structure)
-        return LinearSize(counts, components, structure, arguments.dtype(self.dtype).itemsize)
+        return self._problem().size(counts)
+
+    def _problem(self, seed: int = 0) -> Problem:
+        """The parameters, validated."""
+        return Problem(
+            arguments.integer("n_components", self.n_components),
+            arguments.boolean("structure", self.structure),
+            seed,
+            arguments.dtype(self.dtype),
+        )
 
     def _plan(self, graph: Graph, processes: Processes | None = None) -> LinearPlan:
         """The same for all processes, by the one that has least memory."""
@@ -271,13 +246,6 @@ class LinearGATE(GraphEmbedder):
         available = available_bytes() if limit is None else room_within(limit)
         available = available if processes is None else processes.least(available)
         return size.plan(available, limit=limit)
-
-    def _files(self, processes: Processes, run: str) -> Scratch | None:
-        """Those to resume from, if they are wanted."""
-        if self.scratch is None:
-            return None
-        digest = hashlib.sha256(f"{processes.size} {run}".encode()).hexdigest()
-        return Scratch(Path(self.scratch) / f"process-{processes.rank}", digest)
 
     def _states(self, graph: Graph, *, step: bool = False) -> NodeStates:
         structure = self.model_.structure

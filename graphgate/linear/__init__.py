@@ -11,5 +11,6 @@ blocks, and then the rows.
 The modules in import order:
 
     linear_plan, scratch, workspace, decomposition, coordinates, propagation, node_states,
-    state_update, reconstruction, structure, linear_model, edge_decoder, link_proposals, report
+    state_update, reconstruction, structure, linear_model, edge_decoder, link_proposals, report,
+    solution
 """

@@ -6,6 +6,7 @@ from typing import Self
 from graphgate.errors import MemoryLimitError
 from graphgate.training.memory import format_bytes
 from graphgate.training.plan import GraphCounts
+from graphgate.training.speed import Work
 
 LARGE = 100_000  # nodes above which fewer columns are used
 _CACHE = 5 << 19  # numbers in a block of columns that products find in the caches
@@ -127,19 +128,24 @@ class LinearSize:
             factors + embedding + max(splitting, copy + max(structure * bool(k), decoding)),
         )
 
-    def work(self, plan: LinearPlan) -> tuple[float, float]:
-        """Numbers that sparse products read, and products of numbers in dense ones."""
+    def work(self, plan: LinearPlan) -> Work:
+        """What a fit computes, as far as it takes time."""
         counts, n = self.counts, self.counts.nodes
         r, k, d = min(counts.features, plan.coordinates), self._rank(plan), self.n_components
-        compared = min(r, plan.decoder_coordinates)
-        factors = 8 * (k + EXTRA) + 2 * k if k else 0
-        steps = 26 * (r + compared) + 2 * factors
-        sparse = (counts.pairs + n) * steps + counts.entries * 9 * (r + EXTRA) * counts.sparse
-        columns = 4 * r + k
-        reduced = min(columns, 8 * (d + EXTRA)) + d
+        compared, columns = min(r, plan.decoder_coordinates), 4 * r + k
+        # Four passes of a decomposition, two products each, or one pass over all columns.
+        described = min(8 * (r + EXTRA), 2 * counts.features) + 2 * r + compared
+        places = 2 * (8 * (k + EXTRA) + k) if k else 0
+        # 16 steps of all nodes and 10 of a half; sums over the steps read the rows again.
+        gathered = (counts.pairs + 3 * n) * (26 * (r + compared) + places)
+        read = counts.entries * described
+        # Half of a Gram matrix, or four passes; then two products with fewer columns.
+        reduced = min(columns / 2, 8 * (d + EXTRA)) + 2 * d
         dense = n * (3 * r**2 + 2 * compared**2 + columns * reduced)
-        dense += 2 * 12 * n * (k + EXTRA) ** 2 * bool(k)
-        return sparse, dense + counts.entries * 9 * (r + EXTRA) * (not counts.sparse)
+        dense += n * (2 * r**2 * plan.spilled + 2 * 12 * (k + EXTRA) ** 2 * bool(k))
+        if counts.sparse:
+            return Work(sparse=read, gathered=gathered, dense=dense)
+        return Work(gathered=gathered, dense=dense + read)
 
     def _rank(self, plan: LinearPlan) -> int:
         used = self.structure and self.counts.pairs

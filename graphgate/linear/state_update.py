@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from graphgate.linear.node_states import DEPTHS, STEP
-from graphgate.linear.propagation import csr_matrix
+from graphgate.training.sparse_operator import csr_matrix
 
 STATES = ("own", "step", *DEPTHS)
 _SPECTRUM = (-0.6, 1.0)  # of the operator; self-loops keep it away from -1

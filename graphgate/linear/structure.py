@@ -16,12 +16,9 @@ from torch import Tensor
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import TEXT
 from graphgate.linear.decomposition import right_singular_vectors
-from graphgate.linear.propagation import (
-    SparseOperator,
-    in_units_of,
-    symmetrically_normalized,
-)
+from graphgate.linear.propagation import in_units_of, symmetrically_normalized
 from graphgate.linear.workspace import Workspace
+from graphgate.training.sparse_operator import SparseOperator
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
 from graphgate.linear.linear_model import LinearModel
-from graphgate.linear.propagation import csr_matrix
 from graphgate.linear.state_update import STATES, updated_states
 from graphgate.linear.structure import StructureFactors, find_rows, plain_ids
 from graphgate.nn.features import FeatureMatrix
@@ -21,6 +20,7 @@ from graphgate.nn.layer_update import Layer, layer_states, updated_layers
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.store.records import PLACE, VECTOR
 from graphgate.store.region import Region, scattered
+from graphgate.training.sparse_operator import csr_matrix
 
 FACTORS = "factors"
 _CPU = torch.device("cpu")

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    distributed, tall_matrix, speed, blocked_step, plan, memory, objective, sampling, parts,
-    part_objective, adam, history, checkpoint, loop, run
+    distributed, tall_matrix, sparse_operator, speed, blocked_step, plan, memory, plan_log,
+    objective, sampling, parts, part_objective, adam, history, checkpoint, loop, run
 """

@@ -16,6 +16,7 @@ from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import Architecture, parameter_shapes
 from graphgate.nn.collapsed_step import applies_to
+from graphgate.training.speed import Work
 
 _REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
 
@@ -191,11 +192,10 @@ class TrainingPlan:
         where = " and a temporary file" if self.blocks.spilled else ""
         return f"GATE on the whole graph, in blocks of {self.blocks.width} columns{where}{shared}"
 
-    def work(self) -> tuple[float, float]:
-        """Of one step: numbers that sparse products read, and products of numbers in dense ones."""
+    def work(self) -> Work:
+        """Of one step."""
         if self.part_size is not None:
-            sparse, dense = self.of_part.work()
-            return self.parts_per_step * sparse, self.parts_per_step * dense
+            return self.of_part.work() * self.parts_per_step
         sizes, counts = self.architecture.sizes, self.counts
         forward = self._plain() if self.form == "plain" else self._collapsed()
         columns = sum(sizes) + sum(sizes[1:-1]) if self.form == "plain" else sizes[-1]
@@ -203,7 +203,7 @@ class TrainingPlan:
         if not self.dense_features:
             sparse += counts.entries * sizes[-1]
         # The backward pass takes about twice as many.
-        return 3 * sparse, 3 * max(0, forward - sparse)
+        return Work(sparse=3 * sparse, dense=3 * max(0, forward - sparse))
 
     @property
     def n_parameters(self) -> int:

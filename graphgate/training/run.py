@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from graphgate.errors import TrainingWarning
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.losses import Loss
@@ -17,8 +19,10 @@ from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.distributed import Processes
 from graphgate.training.history import History
 from graphgate.training.loop import Schedule, train
+from graphgate.training.memory import available_bytes, fitting_plan, training_bytes
 from graphgate.training.part_objective import planned_objective, start_graph
 from graphgate.training.plan import TrainingPlan
+from graphgate.training.plan_log import log_plan, log_traffic, plans_are_shown
 
 
 class Start(NamedTuple):
@@ -89,6 +93,7 @@ class TrainingRun:
         limit : of the memory, as in `training_objective`.
         start : where to start from, as far as its weights fit.
         """
+        self._announce(processes, limit)
         saving = None
         if checkpoint is not None or processes.size > 1:
             identity = self.identity(graph)
@@ -115,4 +120,21 @@ class TrainingRun:
             show_progress=show_progress,
             processes=processes,
         )
+        log_traffic(processes)
         return model, history
+
+    def _announce(self, processes: Processes, limit: int | None) -> None:
+        """Say what the plan is, and warn where processes would have nothing to do."""
+        plan, steps = self.plan, self.schedule.epochs * self.schedule.steps
+        if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
+            warnings.warn(
+                f"{processes.size} processes share this run, but parts_per_step is "
+                f"{plan.parts_per_step}; raise it, or start fewer processes",
+                TrainingWarning,
+                stacklevel=4,
+            )
+        if plans_are_shown(processes):
+            room = available_bytes() if limit is None else limit
+            planned = fitting_plan(plan, room, processes.size)
+            work = planned.work() * (steps / processes.size)
+            log_plan(planned.sentence(processes.size), training_bytes(planned), work)

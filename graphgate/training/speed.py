@@ -2,32 +2,54 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 
-from graphgate.nn.pattern import csr_tensor
+from graphgate.training.sparse_operator import SparseOperator, csr_matrix
 
 
-def seconds_for(sparse: float, dense: float) -> float:
-    """The time to read numbers in sparse products, and to multiply numbers in dense ones."""
-    read, multiplied = _speeds()
-    return sparse / read + dense / multiplied
+@dataclass(frozen=True)
+class Work:
+    """What a computation multiplies.
+
+    sparse : numbers that torch's sparse products read.
+    gathered : numbers that products of a `SparseOperator` read.
+    dense : products of numbers in dense products.
+    """
+
+    sparse: float = 0.0
+    gathered: float = 0.0
+    dense: float = 0.0
+
+    def __mul__(self, times: float) -> "Work":
+        return Work(self.sparse * times, self.gathered * times, self.dense * times)
+
+    def seconds(self) -> float:
+        """The time that this process would take with its threads."""
+        speed = _speeds()
+        return (
+            self.sparse / speed.sparse + self.gathered / speed.gathered + self.dense / speed.dense
+        )
 
 
 @cache
-def _speeds() -> tuple[float, float]:
-    """Numbers per second that a sparse product reads, and products of numbers in a dense one."""
-    n, each, columns = 1 << 18, 8, 32
-    generator = torch.Generator().manual_seed(0)
-    indices = torch.randint(n, (n * each,), generator=generator, dtype=torch.int32)
-    indptr = torch.arange(0, n * each + 1, each, dtype=torch.int32)
-    matrix = csr_tensor(indptr, indices, torch.ones(n * each), (n, n))
-    wide, square = torch.ones(n, columns), torch.ones(1024, 1024)
-    return (
-        n * each * columns / _seconds(lambda: matrix @ wide),
-        square.numel() * 1024 / _seconds(lambda: square @ square),
+def _speeds() -> Work:
+    """What is done in a second."""
+    n, each, wide, narrow, side = 1 << 18, 8, 32, 8, 1024
+    indices = np.random.default_rng(0).integers(n, size=n * each, dtype=np.int32)
+    indptr = np.arange(0, n * each + 1, each, dtype=np.int32)
+    matrix = sp.csr_array((np.ones(n * each, dtype=np.float32), indices, indptr), (n, n))
+    whole, by_bags = csr_matrix(matrix, torch.float32), SparseOperator(matrix, torch.float32)
+    many, few, square = torch.ones(n, wide), torch.ones(n, narrow), torch.ones(side, side)
+    return Work(
+        sparse=n * each * wide / _seconds(lambda: whole @ many),
+        gathered=n * each * narrow / _seconds(lambda: by_bags.multiply(few)),
+        dense=side**3 / _seconds(lambda: square @ square),
     )
 
 

@@ -1,0 +1,41 @@
+"""Products of sparse matrices, and how long they take."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from graphgate.training import speed
+from graphgate.training.sparse_operator import SparseOperator
+from graphgate.training.speed import Work
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("columns", [1, 5, 40])
+def test_sparse_products_some_rows_at_a_time(monkeypatch, dtype, columns):
+    """Rows without entries, and a whole chunk of them, are zero."""
+    monkeypatch.setattr("graphgate.training.sparse_operator._ROWS", 7)
+    rng = np.random.default_rng(columns)
+    dense = np.where(rng.random((30, 12)) < 0.3, rng.normal(size=(30, 12)), 0)
+    dense[5:21] = 0
+    found = SparseOperator(sp.csr_array(dense), dtype)
+    h = torch.from_numpy(rng.normal(size=(columns, 12))).to(dtype).T  # not contiguous
+    wanted = dense @ h.numpy()
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-6
+    out = torch.full((30, columns), np.nan, dtype=dtype)
+    assert found.multiply(h, out) is out
+    np.testing.assert_allclose(out, wanted, atol=tolerance)
+    np.testing.assert_array_equal(found.multiply(h), out)
+
+
+def test_time_is_that_of_each_kind_of_product(monkeypatch):
+    monkeypatch.setattr(speed, "_speeds", lambda: Work(sparse=10.0, gathered=20.0, dense=100.0))
+    work = Work(sparse=30.0, gathered=40.0, dense=100.0)
+    assert work.seconds() == 3 + 2 + 1
+    assert (work * 0.5).seconds() == 3
+
+
+def test_speeds_are_measured_once():
+    found = speed._speeds()
+    assert min(found.sparse, found.gathered, found.dense) > 0
+    assert speed._speeds() is found
