@@ -55,7 +55,8 @@ def test_blocks_give_the_loss_and_gradients_of_the_whole(
         first = step()
         found = evaluated(step, model)  # the second call must not see the first
     assert found[0] == first
-    assert_same(found, expected, rtol=1e-10)
+    # A row that is nearly reconstructed divides rounding by its small error.
+    assert_same(found, expected, rtol=1e-8)
 
 
 CASES = [

@@ -1,6 +1,5 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -26,15 +25,13 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training.distributed import current_processes
+from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.loop import Schedule
 from graphgate.training.memory import (
     room_within,
 )
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
-
-logger = logging.getLogger(__name__)
 
 
 class GATE(GraphEmbedder):
@@ -199,7 +196,7 @@ class GATE(GraphEmbedder):
         self.notes_: dict[str, Any] = {}
         self._encoder = _encoder(model)
         self._params = {name: getattr(self, name) for name in PARAMS} | {"random_state": seed}
-        encoded = self._encode(graph)
+        encoded = self._encode(graph, processes)
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention
         return self
 
@@ -282,13 +279,21 @@ class GATE(GraphEmbedder):
         return getattr(form, name) if given is None else given
 
     @torch.no_grad()
-    def _encode(self, graph: Graph) -> EmbeddedGraph:
-        """A sparse X stays sparse here: one product does not pay for making it dense."""
+    def _encode(self, graph: Graph, processes: Processes | None = None) -> EmbeddedGraph:
+        """A sparse X stays sparse here: one product does not pay for making it dense.
+
+        processes : those that call this. Each computes a share of the columns where that does not
+            change a bit: a dense product depends on how many there are.
+        """
         weight = self.model_.encoder_weight[0]
         x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
         graph = graph.with_weights_in(self.weight_unit_)
         pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype, gradients=False)
-        encoded = self._encoder.encode(x, pattern, by_blocks=True)
+        if isinstance(self._encoder, GATEModel):
+            encoded = self._encoder.encode(x, pattern, by_blocks=True)
+        else:
+            shared = (processes if processes and x.is_sparse else Processes()).by_columns
+            encoded = self._encoder.encode(x, pattern, by_blocks=True, by_columns=shared)
         if not all(bool(rows.isfinite().all()) for rows in encoded.h.split(1 << 14)):
             raise DivergenceError(
                 "the embedding has values that are not finite: weights or features are too large; "

@@ -110,23 +110,20 @@ class Workspace:
 
     def by_columns(self, m: Tensor, function: Columns) -> Tensor:
         """A function of columns that acts on each of them, (·, C) -> (R, C), a few at a time."""
-        mine = m[:, self.processes.share_of(m.shape[1])]
-        blocks = row_chunks(mine.shape[1], self.plan.width)
-        found = torch.empty(0, dtype=m.dtype)
-        for block in blocks:
-            some = function(mine[:, block].contiguous())
-            if len(blocks) == 1:
-                found = some
-                break
-            if not found.numel():
-                found = some.new_empty(len(some), mine.shape[1])
-            found[:, block] = some
-        return self._all_columns(found, m.shape[1])
 
-    def _all_columns(self, mine: Tensor, columns: int) -> Tensor:
-        shapes = [(len(mine), _width(share)) for share in self.processes.shares(columns)]
-        received = self.processes.exchanged([mine] * self.processes.size, shapes)
-        return received[0] if len(received) == 1 else torch.cat(received, dim=1)
+        def by_blocks(mine: Tensor) -> Tensor:
+            blocks = row_chunks(mine.shape[1], self.plan.width)
+            if len(blocks) == 1:
+                return function(mine)
+            found = torch.empty(0, dtype=m.dtype)
+            for block in blocks:
+                some = function(mine[:, block].contiguous())
+                if not found.numel():
+                    found = some.new_empty(len(some), mine.shape[1])
+                found[:, block] = some
+            return found
+
+        return self.processes.by_columns(m, by_blocks)
 
     def sum(self, tensor: Tensor) -> Tensor:
         """Over all processes, in place."""

@@ -11,6 +11,7 @@ so neither the hidden N×d(k) matrices nor the N×F reconstruction are computed,
 With tied weights B̂ = Bᵀ.
 """
 
+from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
 
@@ -59,6 +60,9 @@ def attention_layers(
     return attention
 
 
+ByColumns = Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor]
+
+
 class FoldedEncoder(NamedTuple):
     """A linear encoder in two matrices: B, (F, D), and its score vectors, (F, 2L)."""
 
@@ -67,11 +71,17 @@ class FoldedEncoder(NamedTuple):
     vectors: Tensor | None
 
     def encode(
-        self, x: FeatureMatrix, pattern: AttentionPattern, *, by_blocks: bool = False
+        self,
+        x: FeatureMatrix,
+        pattern: AttentionPattern,
+        *,
+        by_blocks: bool = False,
+        by_columns: ByColumns = lambda b, function: function(b),
     ) -> EncoderOutput:
         """The same result as `GATEModel.encode`, up to rounding.
 
         `by_blocks`, a large H is computed some columns at a time, which do not depend on others.
+        by_columns : applies a function that acts on each column.
         """
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
@@ -86,11 +96,11 @@ class FoldedEncoder(NamedTuple):
         n, d = x.shape[0], self.b.shape[1]
         width = max(1, LARGEST_BLOCK // (n * self.b.itemsize)) if by_blocks else d
         if width >= d:
-            return EncoderOutput(through_layers(self.b), attention)  # (N, D)
+            return EncoderOutput(by_columns(self.b, through_layers), attention)  # (N, D)
         h = self.b.new_empty(n, d)
         for start in range(0, d, width):
             columns = slice(start, start + width)
-            h[:, columns] = through_layers(self.b[:, columns].contiguous())
+            h[:, columns] = by_columns(self.b[:, columns].contiguous(), through_layers)
         return EncoderOutput(h, attention)
 
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
@@ -76,14 +76,37 @@ class Processes:
         """Send `parts[r]` to process r; what was received from each, in the given shapes."""
         if self.size == 1:
             return list(parts)
-        sent = torch.cat([part.reshape(-1) for part in parts])
-        counts = [torch.Size(shape).numel() for shape in shapes]
-        received = sent.new_empty(sum(counts))
-        others = sum(part.nbytes for rank, part in enumerate(parts) if rank != self.rank)
-        with self._communication(others):
-            dist.all_to_all_single(received, sent, counts, [part.numel() for part in parts])
-        pieces = received.split(counts)
-        return [piece.view(*shape) for piece, shape in zip(pieces, shapes, strict=True)]
+        received = [parts[0].new_empty(*shape) for shape in shapes]
+        received[self.rank].copy_(parts[self.rank])
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        # Nothing is sent where there is nothing to send, of which both sides know.
+        messages = [
+            dist.P2POp(dist.isend, parts[rank].contiguous(), rank)
+            for rank in others
+            if parts[rank].numel()
+        ]
+        messages += [
+            dist.P2POp(dist.irecv, received[rank], rank)
+            for rank in others
+            if received[rank].numel()
+        ]
+        with self._communication(sum(parts[rank].nbytes for rank in others)):
+            for message in dist.batch_isend_irecv(messages) if messages else ():
+                message.wait()
+        return received
+
+    def by_columns(self, m: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+        """A function that acts on each column, (·, C) -> (R, C), of which each process has a share.
+
+        The result is the same in all of them. Fewer columns than processes are not shared.
+        """
+        if m.shape[1] < self.size or self.size == 1:
+            return function(m)
+        shares = self.shares(m.shape[1])
+        mine = function(m[:, shares[self.rank]].contiguous())
+        shapes = [(len(mine), share.stop - share.start) for share in shares]
+        found = self.exchanged([mine] * self.size, shapes)
+        return torch.cat(found, dim=1)
 
     def least(self, number: int | None) -> int | None:
         """The smallest number of any process; None where none of them has one."""

@@ -12,6 +12,8 @@ import torch
 
 from graphgate.training.sparse_operator import SparseOperator, csr_matrix
 
+_EACH = 8  # entries in a row of the matrices that are measured
+
 
 @dataclass(frozen=True)
 class Work:
@@ -40,17 +42,22 @@ class Work:
 @cache
 def _speeds() -> Work:
     """What is done in a second."""
-    n, each, wide, narrow, side = 1 << 18, 8, 32, 8, 1024
-    indices = np.random.default_rng(0).integers(n, size=n * each, dtype=np.int32)
-    indptr = np.arange(0, n * each + 1, each, dtype=np.int32)
-    matrix = sp.csr_array((np.ones(n * each, dtype=np.float32), indices, indptr), (n, n))
-    whole, by_bags = csr_matrix(matrix, torch.float32), SparseOperator(matrix, torch.float32)
-    many, few, square = torch.ones(n, wide), torch.ones(n, narrow), torch.ones(side, side)
+    # As wide and as narrow as the products of training and of a solution usually are.
+    (small, wide), (large, narrow), side = (1 << 15, 256), (1 << 18, 8), 1024
+    whole = csr_matrix(_random_matrix(small), torch.float32)
+    bags = SparseOperator(_random_matrix(large), torch.float32)
+    many, few, square = torch.ones(small, wide), torch.ones(large, narrow), torch.ones(side, side)
     return Work(
-        sparse=n * each * wide / _seconds(lambda: whole @ many),
-        gathered=n * each * narrow / _seconds(lambda: by_bags.multiply(few)),
+        sparse=small * _EACH * wide / _seconds(lambda: whole @ many),
+        gathered=large * _EACH * narrow / _seconds(lambda: bags.multiply(few)),
         dense=side**3 / _seconds(lambda: square @ square),
     )
+
+
+def _random_matrix(n: int) -> sp.csr_array:
+    indices = np.random.default_rng(0).integers(n, size=n * _EACH, dtype=np.int32)
+    indptr = np.arange(0, n * _EACH + 1, _EACH, dtype=np.int32)
+    return sp.csr_array((np.ones(n * _EACH, dtype=np.float32), indices, indptr), (n, n))
 
 
 def _seconds(function: Callable[[], Any]) -> float:
