@@ -15,6 +15,7 @@ _IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
 _NARROWEST = 8  # columns in a block
 _STATES = 5  # matrices of all nodes that are kept until the embedding is computed
 _BUFFERS = 8  # blocks of columns that are in memory while the next ones are computed
+_SPILLED = 32  # numbers read in a product in the time that one takes into a file and back
 _WORKSPACE = 96 * 2**20  # what threads and libraries of linear algebra keep for themselves
 EXTRA = 16  # columns beyond the rank in a decomposition
 MOST_HIDDEN = 12_500  # edges that the structure decoder is fitted on, and measured on
@@ -138,6 +139,7 @@ class LinearSize:
         places = 2 * (8 * (k + EXTRA) + k) if k else 0
         # 16 steps of all nodes and 10 of a half; sums over the steps read the rows again.
         gathered = (counts.pairs + 3 * n) * (26 * (r + compared) + places)
+        gathered += _SPILLED * n * _STATES * r * plan.spilled
         read = counts.entries * described
         # Half of a Gram matrix, or four passes; then two products with fewer columns.
         reduced = min(columns / 2, 8 * (d + EXTRA)) + 2 * d

@@ -12,8 +12,6 @@ import torch
 
 from graphgate.training.sparse_operator import SparseOperator, csr_matrix
 
-_EACH = 8  # entries in a row of the matrices that are measured
-
 
 @dataclass(frozen=True)
 class Work:
@@ -41,23 +39,25 @@ class Work:
 
 @cache
 def _speeds() -> Work:
-    """What is done in a second."""
-    # As wide and as narrow as the products of training and of a solution usually are.
-    (small, wide), (large, narrow), side = (1 << 15, 256), (1 << 18, 8), 1024
-    whole = csr_matrix(_random_matrix(small), torch.float32)
-    bags = SparseOperator(_random_matrix(large), torch.float32)
-    many, few, square = torch.ones(small, wide), torch.ones(large, narrow), torch.ones(side, side)
+    """What is done in a second, by products like those of training and of a solution: with all
+    columns of some thousand nodes, and with few columns of many."""
+    (n, each, columns), (many, fewer, few), side = (1 << 15, 24, 512), (1 << 18, 8, 8), 1024
+    matrix = csr_matrix(_random_matrix(n, each), torch.float32)
+    operator = SparseOperator(_random_matrix(many, fewer), torch.float32)
+    m, out, narrow = torch.ones(n, columns), torch.empty(n, columns), torch.ones(many, few)
+    square = torch.ones(side, side)
     return Work(
-        sparse=small * _EACH * wide / _seconds(lambda: whole @ many),
-        gathered=large * _EACH * narrow / _seconds(lambda: bags.multiply(few)),
+        sparse=n * each * columns / _seconds(lambda: torch.addmm(out, matrix, m, beta=0, out=out)),
+        gathered=many * fewer * few / _seconds(lambda: operator.multiply(narrow)),
         dense=side**3 / _seconds(lambda: square @ square),
     )
 
 
-def _random_matrix(n: int) -> sp.csr_array:
-    indices = np.random.default_rng(0).integers(n, size=n * _EACH, dtype=np.int32)
-    indptr = np.arange(0, n * _EACH + 1, _EACH, dtype=np.int32)
-    return sp.csr_array((np.ones(n * _EACH, dtype=np.float32), indices, indptr), (n, n))
+def _random_matrix(n: int, each: int) -> sp.csr_array:
+    """(n, n), with this many entries in each row."""
+    indices = np.random.default_rng(0).integers(n, size=n * each, dtype=np.int32)
+    indptr = np.arange(0, n * each + 1, each, dtype=np.int32)
+    return sp.csr_array((np.ones(n * each, dtype=np.float32), indices, indptr), (n, n))
 
 
 def _seconds(function: Callable[[], Any]) -> float:
