@@ -23,7 +23,7 @@ TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "wordnet":
 def read(folder: Path = RESULTS) -> dict[str, Any]:
     """The stored results by name."""
     names = ["epoch", "growth", "layouts", "reading", "estimate", "commands", "explorer", "linear"]
-    names += ["large", "two-hosts", "store", "service", "faults", "fits"]
+    names += ["large", "parts", "two-hosts", "store", "service", "faults", "fits"]
     files = {name: folder / f"{name}.json" for name in names}
     return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 

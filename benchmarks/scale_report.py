@@ -47,7 +47,7 @@ def _method(run: Mapping[str, Any]) -> str:
     whole = run.get("batch_size") == "full"
     each = run.get("parts_per_step", 1)
     how = "whole graph" if whole else "by parts" if each == 1 else f"by {each} parts per step"
-    return f"{run['method']}, {how}" + (f", {run['epochs']} epochs" if "epochs" in run else "")
+    return f"{run['method']}, {how}"
 
 
 def _processes(runs: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
@@ -77,27 +77,42 @@ def _processes(runs: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
 
 
 def _parts(fits: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    heads = ["graph", "nodes", "trained on", "seconds", "peak", "feature loss², per node"]
-    heads += ["structure loss, per pair", "accuracy (test)"]
+    """One row for each graph and form, with means over the seeds."""
+    heads = ["graph", "nodes", "trained on", "seeds", "CPU seconds", "peak"]
+    heads += ["feature loss², per node", "structure loss, per pair", "accuracy, validation / test"]
     rows = []
     for fit in fits:
+        same = [each for each in fits if _asked(each) == _asked(fit)]
         nodes = f"{fit['nodes']:,}" if "nodes" in fit else "—"
         cells = [fit["graph"], nodes, "the whole" if fit["form"] == "whole" else "parts"]
+        cells.append(str(len(same)))
+        if fit is not same[0]:
+            continue
         if fit["status"] != "ok":
             rows.append([*cells, fit["status"], *["—"] * 4])
             continue
-        score = fit.get("accuracy")
+        peak = max(each["peak_memory_mb"] for each in same)
+        scores = [
+            f"{mean(each['accuracy'][part] for each in same):.1f}"
+            for part in ("val", "test")
+            if "accuracy" in fit
+        ]
         rows.append(
             [
                 *cells,
-                f"{fit['seconds']:.0f}",
-                f"{fit['peak_memory_mb'] / 1024:.2f} GiB",
-                f"{fit['feature_square_per_node']:.4g}",
-                f"{fit['structure_per_pair']:.4g}",
-                "—" if score is None else f"{score['test']:.1f}",
+                f"{mean(each['cpu_seconds'] for each in same):.0f}",
+                f"{peak / 1024:.2f} GiB",
+                f"{mean(each['feature_square_per_node'] for each in same):.4g}",
+                f"{mean(each['structure_per_pair'] for each in same):.4g}",
+                " / ".join(scores) or "—",
             ]
         )
     return heads, rows
+
+
+def _asked(fit: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What fits of several seeds have in common."""
+    return fit["graph"], fit["form"], fit.get("nodes")
 
 
 def _columns(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
