@@ -15,7 +15,7 @@ from graphs import random_graph
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 from sklearn.exceptions import NotFittedError
 from test_attributes import VALUES
 
@@ -249,7 +249,7 @@ def header_of(path) -> dict:
 def rewrite(path, tensors=None, drop=(), **fields):
     """Changes the header or the tensors of a model's file; gives its path."""
     header = {k: v for k, v in (header_of(path) | fields).items() if k not in drop}
-    kept = {k: v for k, v in (load_file(path) | (tensors or {})).items() if k not in drop}
+    kept = {k: v for k, v in (load(path.read_bytes()) | (tensors or {})).items() if k not in drop}
     save_file(kept, path, metadata={"graphgate": json.dumps(header)})
     return path
 

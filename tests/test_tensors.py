@@ -68,6 +68,15 @@ def test_what_was_written_comes_back(path):
         assert torch.equal(found[name], tensor)
 
 
+def test_tensors_survive_their_file(path):
+    """A view of a file that is then cut would end the process."""
+    write_tensors(path, "model", {"rate": 0.5}, {"a": torch.ones(5000)})
+    _, tensors = read_tensors(path, "model", {"rate": float})
+    assert str(path) not in Path("/proc/self/maps").read_text("utf-8")
+    path.write_bytes(b"")
+    assert tensors["a"].sum() == 5000
+
+
 def test_views_and_gradients_are_written_as_plain_values(path):
     weight = torch.arange(6.0).reshape(2, 3).requires_grad_()
     write_tensors(path, "model", HEADER, {"turned": weight.T, "same": weight})
@@ -97,6 +106,15 @@ def test_the_same_content_gives_bit_identical_files(tmp_path):
 def test_a_missing_file_and_a_directory(tmp_path):
     assert "does not exist" in refusal(tmp_path / "nothing.safetensors")
     assert "is a folder" in refusal(tmp_path)
+
+
+def test_a_file_that_may_not_be_read(path, monkeypatch):
+    def refuse(*_, **__):  # the suite may run as root
+        raise PermissionError(13, "Permission denied")
+
+    path.write_bytes(b"")
+    monkeypatch.setattr("graphgate.io.tensors.safe_open", refuse)
+    assert refusal(path) == f"cannot read {path}: Permission denied"
 
 
 @pytest.mark.parametrize(

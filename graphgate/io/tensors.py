@@ -42,7 +42,8 @@ def read_tensors(
             if _HEADER not in metadata:
                 raise InputError(f"{what}: it lacks the header {_HEADER!r}")
             header = _checked_header(metadata[_HEADER], kind, schema, what)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # Copies: those of the library are views of the file, whatever becomes of it.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise InputError(f"{what}, or it is damaged: {error}") from None
     except OSError as error:
