@@ -211,7 +211,9 @@ def refusing(make_dense, shape):
 @pytest.mark.parametrize(("method", "fraction"), [("linear", 1), ("gate", 4)])
 def test_a_sparse_tissue_stays_sparse(method, fraction, monkeypatch):
     adata = layered_tissue(side=40, genes=30)
-    wide = sp.random_array((1600, 3000), density=0.02, rng=np.random.default_rng(0), format="csr")
+    wide = sp.random_array(
+        (1600, 3000), density=0.02, random_state=np.random.default_rng(0), format="csr"
+    )
     spots = anndata.AnnData(sp.csr_matrix(wide), obsm={"spatial": adata.obsm["spatial"]})
     before = spots.X.copy()
 

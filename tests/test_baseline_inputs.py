@@ -17,7 +17,7 @@ def test_inputs_of_convolutions(directed):
     found = convolution_inputs(graph, normalize=True)[1].to_dense().numpy()
     np.testing.assert_allclose(found, dense_convolution(graph), atol=1e-6)
 
-    few = sp.random_array((30, 50), density=0.03, rng=np.random.default_rng(0))
+    few = sp.random_array((30, 50), density=0.03, random_state=np.random.default_rng(0))
     sparse, dense = Graph(few), Graph(few.toarray())
     for normalize in (False, True):
         kept, _ = convolution_inputs(sparse, normalize=normalize)

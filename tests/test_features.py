@@ -41,7 +41,7 @@ def test_products_with_features(graph, block):
 
 
 def test_x_is_made_dense_on_request():
-    x = sp.random_array((50, 40), density=0.3, format="csr", rng=0)
+    x = sp.random_array((50, 40), density=0.3, format="csr", random_state=0)
     assert FeatureMatrix(x, **DOUBLE).is_sparse
     dense = FeatureMatrix(x, dense=True, **DOUBLE)
     assert not dense.is_sparse

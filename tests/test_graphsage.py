@@ -30,7 +30,7 @@ def blocks() -> Graph:
 
 
 def test_features_are_standardized_without_being_made_dense():
-    x = sp.random_array((60, 20), density=0.04, rng=np.random.default_rng(0), format="csr")
+    x = sp.random_array((60, 20), density=0.04, random_state=np.random.default_rng(0), format="csr")
     graph, other = Graph(x), Graph(x[:10] * 2)
     weight = torch.randn(20, 3)
     expected = StandardScaler().fit(x.toarray())

@@ -90,7 +90,7 @@ def test_features_above_a_density_of_a_fifth_are_trained_dense():
 @pytest.mark.parametrize("density", [0.05, 0.5])
 @pytest.mark.parametrize("n", [200, 8200])
 def test_the_objective_does_what_the_plan_says(monkeypatch, settings, density, n):
-    x = sp.random_array((n, 8), density=density, format="csr", rng=0, dtype=np.float64)
+    x = sp.random_array((n, 8), density=density, format="csr", random_state=0, dtype=np.float64)
     edges = np.random.default_rng(0).integers(0, n, (2 * n, 2))
     graph = Graph.from_edges(x, edges)
     model = model_for(graph, (4, 2), **settings)

@@ -169,7 +169,7 @@ def test_the_linear_method_takes_lists_too():
 
 
 def test_sparse_features_are_trained_on_by_parts():
-    x = sp.random_array((150, 40), density=0.1, format="csr", rng=0, dtype=np.float32)
+    x = sp.random_array((150, 40), density=0.1, format="csr", random_state=0, dtype=np.float32)
     edges = np.random.default_rng(0).integers(0, 150, (400, 2))
     gate = GATE(**SETTINGS, epochs=6).fit(Graph.from_edges(x, edges))
     assert np.isfinite(gate.embedding_).all()

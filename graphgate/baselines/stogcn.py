@@ -25,6 +25,7 @@ from torch_geometric.nn import Linear
 
 from graphgate.baselines.inputs import as_tensor, normalized_adjacency, normalized_features
 from graphgate.baselines.supervised import LabelledPart, ReceptiveField, WindowClassifier, dropped
+from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
 
 
@@ -96,7 +97,7 @@ class StoGCN(WindowClassifier):
         batch = train.rows.numpy()
         rows = adjacency[batch]
         whole = as_tensor(rows)
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(hyperparameters.seed(self.random_state))
         history = torch.zeros(p.shape[0], self.hidden)
 
         def loss() -> Tensor:
