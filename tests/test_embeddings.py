@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from graphgate import AttributeEncoder, limits
 from graphgate.errors import InputError
 from graphgate.io import table_files as tables
-from graphgate.io.embeddings import Embedding, read_embedding, write_embedding
+from graphgate.io.embeddings import Embedding, as_embedding, read_embedding, write_embedding
 from graphgate.io.graph_files import read_graph
 from graphgate.io.tables import id_array
 
@@ -377,3 +377,20 @@ def test_archives_that_are_not_embeddings(tmp_path, arrays, words):
     np.savez(tmp_path / "z.npz", **arrays)
     with pytest.raises(InputError, match=words):
         read_embedding(tmp_path / "z.npz")
+
+
+def test_integers_are_written_as_single_precision(tmp_path):
+    write_embedding(tmp_path / "z.npy", [1, 2], np.array([[1, 2], [3, 4]]))
+    assert np.load(tmp_path / "z.npy").dtype == np.float32
+
+
+def test_an_embedding_without_labels_shows_none():
+    shown = as_embedding(np.eye(2))
+    assert repr(shown) == "Embedding(2 nodes, 2 dimensions)"
+    assert "label" not in shown._repr_html_()
+    assert as_embedding(shown) is shown
+    assert as_embedding([[1, 2]]).vectors.dtype == np.float64
+    assert as_embedding(np.eye(2, dtype=np.int8)).vectors.dtype == np.float32
+    for wrong in (np.eye(2) > 0, np.ones(3), np.ones((0, 2)), np.array([["a"]])):
+        with pytest.raises(InputError, match=r"must be an \(N, D\) array of numbers"):
+            as_embedding(wrong)

@@ -1,13 +1,16 @@
 """Paths that are checked beforehand, and files that are replaced atomically."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from graphgate.errors import InputError
 from graphgate.io.embeddings import write_embedding
-from graphgate.io.files import check_folder, check_new_folder, check_output_path
+from graphgate.io.files import check_folder, check_new_folder, check_output_path, read_json
+from graphgate.io.numpy_files import read_npz
+from graphgate.io.parquet_reader import ParquetTable
 
 Z = np.array([[0.1, 2, -3], [4, 5e-20, 6]])
 
@@ -85,3 +88,31 @@ def test_a_folder_that_cannot_be_created_is_refused_beforehand(tmp_path, monkeyp
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(InputError, match="no permission to write"):
         check_folder(tmp_path / "new" / "newer")
+
+
+def test_json(tmp_path):
+    path = tmp_path / "run.json"
+    for content, words in [
+        (b"{", "the run: it is not JSON"),
+        (b"[NaN]", "the run: it is not JSON"),
+        (b"\xff", "the run: it is not JSON"),
+        (b"[" * 100_000, "the run: it is not JSON"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=words):
+            read_json(path, "the run")
+    path.write_text('{"a": [1, "é"]}')
+    assert read_json(path, "the run") == {"a": [1, "é"]}
+    with pytest.raises(InputError, match="is a folder; pass a file in it"):
+        read_json(tmp_path, "the run")
+
+
+@pytest.mark.parametrize("read", [lambda path: read_json(path, "it"), read_npz, ParquetTable])
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch, read):
+    def refuse(*_, **__):  # the suite may run as root
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "file").write_bytes(b"PAR1")
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match="file cannot be read: Permission denied"):
+        read(tmp_path / "file")

@@ -254,6 +254,21 @@ def test_uuids_become_text(tmp_path):
     same(read_graph(tmp_path / "e.csv", tmp_path / "n.csv"), graph)
 
 
+def test_ids_that_cannot_be_stored():
+    large = pa.table({"source": pa.array([2**63], pa.uint64()), "target": pa.array([1])})
+    with pytest.raises(InputError, match="column 'source': an id does not fit in 64 bits"):
+        from_tables(large)
+    halves = pa.table({"source": [0.5], "target": [1.5]})
+    with pytest.raises(InputError, match="'source': ids of type double cannot be used"):
+        from_tables(halves)
+
+
+def test_ids_with_white_space_stay_as_they_are():
+    ids = [" a", "a b", "b "]
+    graph = from_tables(pa.table({"source": ids[:2], "target": ids[1:]}), pa.table({"id": ids}))
+    assert graph.ids.tolist() == ids
+
+
 def test_tables_without_rows():
     none = pd.DataFrame({"source": [], "target": []})
     assert from_tables(none, pd.DataFrame({"id": [1, 2], "a": [0, 1]})).n_edges == 0
@@ -779,6 +794,23 @@ def test_dictionaries_with_gaps_duplicates_and_unused_values():
         5,
         4,
     ]
+
+
+@pytest.mark.parametrize("weights", [["2", " 3 "], [2, 3], [Decimal("2"), Decimal("3")]])
+def test_weights_in_dictionaries(weights):
+    coded = pa.array(weights).dictionary_encode()
+    graph = from_tables(pa.table({"source": [0, 1], "target": [1, 2], "weight": coded}))
+    assert graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]
+
+
+def test_words_of_a_column_without_values():
+    assert attribute(pa.nulls(2), "words") == [{}, {}]
+
+
+def test_labels_of_a_type_that_cannot_be_used():
+    nodes = pa.table({"id": [0, 1], "label": pa.array([1, 2], pa.date32())})
+    with pytest.raises(InputError, match=r"'label': values of type date32.*text or numbers as lab"):
+        from_tables(pa.table({"source": [0], "target": [1]}), nodes)
 
 
 def test_ids_and_labels_in_dictionaries():

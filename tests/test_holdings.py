@@ -17,6 +17,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 
 import graphgate
 from graphgate import GATE, Embedding, Graph, InputError, InputWarning, LinearGATE, embed
+from graphgate.io.foreign import recognized
 from graphgate.tasks.holdings import as_graph
 
 EDGES = {"source": ["a", "b", "c", "d", "e"], "target": ["b", "c", "d", "e", "a"]}
@@ -181,3 +182,10 @@ def test_a_graph_is_not_copied():
 
 def test_as_graph_passes_graphs_on():
     assert as_graph(GRAPH) is GRAPH
+
+
+def test_a_series_is_no_table():
+    """Nor is an Arrow array: neither has columns, so an estimator takes them for features."""
+    assert recognized(pd.Series([1.0])) is None
+    assert recognized(pa.array([1.0])) is None
+    assert recognized(pd.DataFrame({"a": [1.0]})).kind == "tables"

@@ -73,12 +73,14 @@ def test_a_reconstruction_names_nodes_and_features(tmp_path):
     for wrong in (names[:-1], ["node_id", *names[1:]]):
         with pytest.raises(InputError, match="feature"):
             write_reconstruction(tmp_path / "y.csv", graph.ids, x, wrong)
+    with pytest.raises(InputError, match=r"of shape \(3, 2\), but 2 node ids"):
+        write_reconstruction(tmp_path / "y.csv", ["a", "b"], np.ones((3, 2)))
     assert not (tmp_path / "y.csv").exists()
 
 
 def test_edge_scores_and_reconstruction_in_blocks(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    scores = sp.random_array((9, 9), density=0.4, format="csr", rng=rng)
+    scores = sp.random_array((9, 9), density=0.4, format="csr", random_state=rng)
     scores.data[scores.indptr[3] : scores.indptr[4]] = 0
     scores.eliminate_zeros()  # a node without edges
     x = rng.random((9, 2))

@@ -247,6 +247,7 @@ def weight(value):
         (weight("heavy"), {}, "column 'weight': 'heavy' is not a number"),
         (weight(float("nan")), {}, "column 'weight': .* is not a positive"),
         (weight(float("inf")), {}, "column 'weight': inf is not a positive"),
+        (weight([1]), {}, "a weight is not a number; weights must be positive numbers"),
         (weight(True), {}, "column 'weight': values of type bool cannot be used"),
         (nx.Graph([(float("nan"), 1)]), {}, "a node id is NaN"),
     ],

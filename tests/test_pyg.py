@@ -129,6 +129,24 @@ def test_a_sparse_adjacency_is_read_as_pyg_writes_it():
     assert graph.directed
     assert not graph.weighted
     assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+    with pytest.raises(InputError, match="adj_t is a list; use edge_index, or a sparse torch"):
+        from_pyg(Data(x=torch.eye(3), adj_t=[[0, 1]]))
+
+
+def test_data_without_edges():
+    graph = from_pyg(Data(x=torch.eye(3)))
+    assert (graph.n_nodes, graph.n_edges) == (3, 0)
+
+
+def test_labels_that_are_no_class_numbers():
+    graph = from_pyg(Data(x=torch.eye(3), edge_index=PATH, y=torch.tensor([True, False, True])))
+    assert graph.label_values() == [True, False, True]
+
+
+def test_masks_of_edges_are_no_splits():
+    """One value per edge, or numbers: not a mask of nodes."""
+    masks = {"edge_mask": torch.ones(4, dtype=torch.bool), "size_mask": torch.ones(3)}
+    assert from_pyg(Data(x=torch.eye(3), edge_index=PATH, **masks)).splits == {}
 
 
 def test_weights_under_another_name():

@@ -30,3 +30,6 @@ def test_options_that_do_not_exist_are_refused():
         ReadingOptions.from_dict({"speed": 1})
     with pytest.raises(InputError, match="unknown_nodes must be one of drop, add, refuse, got 'x'"):
         ReadingOptions(unknown_nodes="x")
+    for wrong in (["a", 3], 3):
+        with pytest.raises(InputError, match="drop must be names of columns, got"):
+            ReadingOptions(drop=wrong)

@@ -116,6 +116,11 @@ def test_pajek_without_labels_and_with_labels_twice(tmp_path):
     assert read(tmp_path, "g.net", text).ids.tolist() == [1, 2]
 
 
+def test_pajek_vertices_are_named_by_numbers_if_a_label_is_missing(tmp_path):
+    graph = read(tmp_path, "g.net", '*Vertices 3\n1 "a"\n2\n3 "c"\n*Edges\n1 2\n')
+    assert graph.ids.tolist() == [1, 2, 3]
+
+
 def test_pajek_matrices(tmp_path):
     head = "*vertices 2\n*matrix\n"
     graph = read(tmp_path, "g.net", head + "0 3\n3 0\n")

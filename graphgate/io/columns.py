@@ -146,12 +146,16 @@ def _parsed(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray
     try:
         return trimmed.cast(pa.float64())
     except pa.ArrowInvalid:
-        for row, value in enumerate(trimmed.to_pylist()):
-            try:
-                pa.scalar(value, pa.string()).cast(pa.float64())
-            except pa.ArrowInvalid:
-                table.refuse_cell(row, name, "is not a number; fix it or drop the column")
-        raise
+        wrong = (row for row, value in enumerate(trimmed) if not _spells_number(value))
+        table.refuse_cell(next(wrong), name, "is not a number; fix it or drop the column")
+
+
+def _spells_number(text: pa.Scalar) -> bool:
+    try:
+        text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 # --- categories and words ------------------------------------------------------------------------

@@ -178,8 +178,6 @@ def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
     g = _networkx_graph(path, ending)
     if not len(g):
         raise InputError(f"{path} contains a graph without nodes; a graph needs at least one")
-    if None in g:
-        raise InputError(f"{path} has a node or an edge without an id; fix the file")
     columns = node_columns(g)
     names = [str(name) for name in g]
     if ending != ".graphml":
