@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from graphgate import InputError, limits
@@ -70,6 +70,34 @@ def test_edges_that_networkx_writes(tmp_path, name, directed, seed):
     graph = read_graph(tmp_path / name, directed=said)
     same_edges(graph, g)
     assert graph.weighted == (name in WEIGHTED)
+
+
+# Letters, signs of markup and of the formats, beyond ASCII; at least one is not a digit.
+NAMES = st.text("ab07_.-<>&'=[]{};,é中😀", min_size=1, max_size=6).map(lambda name: f"x{name}")
+WEIGHTS = st.floats(1e-3, 1e3).map(lambda weight: float(f"{weight:.6g}"))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    names=st.lists(NAMES, min_size=2, max_size=6, unique=True),
+    ends=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), WEIGHTS), min_size=1),
+    directed=st.booleans(),
+)
+def test_any_names_edges_and_weights(tmp_path, name, names, ends, directed):
+    """Nodes without edges are kept where the format lists nodes."""
+    g = (nx.DiGraph if directed else nx.Graph)()
+    if name != "g.edgelist":
+        g.add_nodes_from(names)
+    for u, v, weight in ends:
+        if u % len(names) != v % len(names):
+            known = {} if name == "g.adjlist" else {"weight": weight}
+            g.add_edge(names[u % len(names)], names[v % len(names)], **known)
+    if not g.size():
+        reject()
+    WRITERS[name](g, tmp_path / name)
+    said = None if name in DIRECTED_BY_THE_FILE else directed
+    same_edges(read_graph(tmp_path / name, directed=said), g)
 
 
 @pytest.mark.parametrize("name", ATTRIBUTED)

@@ -5,9 +5,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from graphgate import InputError, limits, read_embedding, read_graph
-from graphgate.io.parquet_claims import _chunks, _pages, check_claims
+from graphgate.io.parquet_claims import _chunks, _pages, _structure, check_claims
 from graphgate.io.parquet_reader import ParquetTable
 
 TABLE = pa.table(
@@ -37,6 +39,13 @@ TABLE = pa.table(
 def test_pages_have_the_values_and_bytes_that_arrow_states(tmp_path, options):
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path, **options)
+    check_pages(path)
+    read = dict(ParquetTable(path).columns(TABLE.column_names))
+    assert {name: read[name].to_pylist() for name in read} == TABLE.to_pydict()
+
+
+def check_pages(path) -> None:
+    """Compare what we read of a file with what Arrow does."""
     data = path.read_bytes()
     stated = pq.ParquetFile(path).metadata
     columns = [
@@ -52,8 +61,56 @@ def test_pages_have_the_values_and_bytes_that_arrow_states(tmp_path, options):
         assert sizes <= column.total_uncompressed_size  # which includes the headers
         assert chunk.values == column.num_values <= sum(values for _, values in pages)
     assert check_claims(path, len(data)) == set()
-    read = dict(ParquetTable(path).columns(TABLE.column_names))
-    assert {name: read[name].to_pylist() for name in read} == TABLE.to_pydict()
+
+
+CELLS = {
+    pa.int64(): st.integers(-(2**63), 2**63 - 1),
+    pa.float32(): st.floats(width=32),
+    pa.bool_(): st.booleans(),
+    pa.string(): st.text(st.characters(exclude_categories=["Cs"])),
+    pa.list_(pa.string()): st.lists(st.sampled_from(["a", "bb", ""]), max_size=3),
+}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_pages_of_any_table(tmp_path, data):
+    n = data.draw(st.integers(0, 20))
+    kinds = data.draw(st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=4))
+    columns = {
+        f"c{at}": pa.array(
+            data.draw(st.lists(CELLS[kind] | st.none(), min_size=n, max_size=n)), kind
+        )
+        for at, kind in enumerate(kinds)
+    }
+    pq.write_table(
+        pa.table(columns),
+        tmp_path / "t.parquet",
+        compression=data.draw(st.sampled_from(["none", "snappy", "gzip", "zstd"])),
+        use_dictionary=data.draw(st.booleans()),
+        data_page_version=data.draw(st.sampled_from(["1.0", "2.0"])),
+        row_group_size=data.draw(st.integers(1, 25)),
+    )
+    check_pages(tmp_path / "t.parquet")
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damaged_metadata_is_read_or_refused(tmp_path, data):
+    """Bytes of the footer and of page headers: every field of the protocol."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1, 2], "s": ["x", "y"]}), path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 5))):
+        content[data.draw(st.integers(0, len(content) - 9))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    message = str(path)
+    try:
+        check_claims(path, len(content))
+    except InputError as error:
+        message = str(error)
+    assert str(path) in message
+    assert "\n" not in message
 
 
 def test_files_of_polars(tmp_path):
@@ -121,3 +178,62 @@ def test_a_page_that_lies(tmp_path):
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"claims 2,147,483,\d+ bytes"):
         ParquetTable(path)
+
+
+def varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def test_values_of_the_compact_protocol():
+    """By the specification of Thrift: the field's type in four bits, its number as a difference."""
+    content = (
+        b"\x11\x12"  # 1: true, 2: false
+        + b"\x13\x07"  # 3: a byte
+        + (b"\x15" + varint(5))  # 4: -3
+        + (b"\x17" + b"8 bytes." + b"\x18" + varint(2) + b"ab")  # 5: a double, 6: bytes
+        + b"\x19\x21\x01\x02"  # 7: a list of two booleans
+        + (b"\x1a\xf5" + varint(16) + bytes(16))  # 8: a set of 16 zeros
+        + b"\x1c\x15\x02\x00"  # 9: a structure {1: 1}
+        + (b"\x05" + varint(200) + varint(4))  # 100: 2, by its number
+        + b"\x00"
+    )
+    fields, end = _structure(content, 0)
+    assert end == len(content)
+    double, text = b"8 bytes.", b"ab"
+    expected = [True, False, 7, -3, double, text, [True, False], [0] * 16, {1: 1}]
+    assert fields == dict(enumerate(expected, start=1)) | {100: 2}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x1c" * 40,  # structures in structures
+        b"\x18\x7f",  # more bytes than there are
+        b"\x19\xf5\xff\x01",  # more elements than there are bytes
+        b"\x15" + b"\xff" * 12,  # a number of more than 64 bits
+        b"\x1d\x00",  # a type that does not exist
+    ],
+)
+def test_impossible_values_of_the_compact_protocol(content):
+    with pytest.raises(ValueError):  # noqa: PT011 - it has no text
+        _structure(content, 0)
+
+
+def test_repetitive_text_that_claims_more(tmp_path):
+    """Of text by prefixes, each value may be as long as the whole column."""
+    path = tmp_path / "t.parquet"
+    names = [f"{'x' * 200}{at}" for at in range(300)]
+    columns = ("source", "target")
+    encodings = dict.fromkeys(columns, "DELTA_BYTE_ARRAY")
+    table = pa.table(dict.fromkeys(columns, names))
+    pq.write_table(table, path, use_dictionary=False, column_encoding=encodings)
+    size = path.stat().st_size
+    assert check_claims(path, size) == set(columns)
+    stated = pq.ParquetFile(path).metadata.row_group(0)
+    longest = sum(300 * stated.column(at).total_uncompressed_size for at in range(2))
+    with limits(values=0.04), pytest.raises(InputError, match=f"claims {longest:,} bytes"):
+        check_claims(path, size)

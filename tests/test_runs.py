@@ -16,6 +16,7 @@ import torch
 
 from graphgate import (
     GATE,
+    Graph,
     InputError,
     LinearGATE,
     MemoryLimitError,
@@ -279,6 +280,23 @@ def test_a_linear_run_is_written_and_repeated(scratch):
     assert "scratch" not in read_run("r").settings
     assert rerun("r").identical
     assert json.loads(Path("r/report.json").read_text())["n_coordinates"] > 0
+
+
+def test_edge_scores_of_a_linear_run():
+    """One row per direction of each edge, with the probabilities of the estimator."""
+    rng = np.random.default_rng(0)
+    block = np.arange(60) % 2
+    likely = np.where(block[:, None] == block, 0.4, 0.05)
+    upper = np.triu(rng.random((60, 60)) < likely, 1)
+    graph = Graph(rng.random((60, 5)), upper | upper.T)
+    gate = LinearGATE(4, random_state=0, progress=False).fit(graph)
+    write_run("r", gate, graph, inputs=INPUTS)
+    table = pyarrow.parquet.read_table("r/edge_scores.parquet").to_pydict()
+    pairs = list(zip(table["target"], table["source"], strict=True))
+    assert pairs == [tuple(pair) for pair in np.argwhere(upper | upper.T).tolist()]
+    scores = gate.encode(graph).edge_values.average.toarray()
+    assert table["score"] == [scores[pair] for pair in pairs]
+    assert not Path("r/attention.parquet").exists()
 
 
 def test_an_input_that_has_gone_is_reported():
