@@ -4,6 +4,8 @@ import itertools
 import logging
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from toy_objective import square_norm
 
 from graphgate.errors import InputError
@@ -129,6 +131,25 @@ def test_a_damaged_checkpoint_is_refused(path):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="damaged"):
         run(path, 20)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_damage_is_noticed_or_harmless(path, data):
+    if not path.exists():
+        run(path, 4)
+        path.with_suffix(".good").write_bytes(path.read_bytes())
+    content = bytearray(path.with_suffix(".good").read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    message = str(path)
+    try:
+        assert len(run(path, 4)[1].series["loss"]) == 4
+    except InputError as error:
+        message = str(error)
+    assert str(path) in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_pages_of_any_table(tmp_path, data):
     check_pages(tmp_path / "t.parquet")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damaged_metadata_is_read_or_refused(tmp_path, data):
     """Bytes of the footer and of page headers: every field of the protocol."""
@@ -171,7 +171,7 @@ def test_truncated_files(tmp_path, cut):
 def test_a_page_that_lies(tmp_path):
     """The size in the header of a page is what Arrow allocates, whatever the footer says."""
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"source": ["a"], "target": ["b"]}), path)
+    pq.write_table(pa.table({"source": ["a"]}), path)
     content = bytearray(path.read_bytes())
     at = content.index(b"\x15\x00\x15") + 3
     content[at : at + 1] = b"\xfe\xff\xff\xff\x0f"

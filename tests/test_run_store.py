@@ -14,6 +14,9 @@ from experiment_runs import (
     files,
     own,
 )
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from json_values import VALUES
 
 from graphgate.datasets.citation import load_dataset
 from graphgate.datasets.splits import random_split
@@ -112,6 +115,23 @@ def test_a_damaged_or_misplaced_file_is_refused(content):
         RunStore("runs").find(a_spec())
     message = str(refused.value)
     assert str(path) in message
+    assert "remove it" in message
+    assert "\n" not in message
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["run", "seed", *a_run().to_dict()]), VALUES)
+def test_any_value_is_read_or_refused(name, value):
+    inner = name in a_run().to_dict() and name != "seed"
+    change = {"run": a_run().to_dict() | {name: value}} if inner else {name: value}
+    path = Path("runs") / a_spec().file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(altered(**change), encoding="utf-8")
+    message = "remove it"
+    try:
+        RunStore("runs").find(a_spec())
+    except InputError as error:
+        message = str(error)
     assert "remove it" in message
     assert "\n" not in message
 

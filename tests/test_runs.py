@@ -13,6 +13,9 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from json_values import VALUES
 
 from graphgate import (
     GATE,
@@ -20,6 +23,7 @@ from graphgate import (
     InputError,
     LinearGATE,
     MemoryLimitError,
+    ReadingOptions,
     read_graph,
     read_run,
     rerun,
@@ -263,6 +267,30 @@ def test_what_is_not_a_record_is_refused(made, change, words):
     (made / "run.json").write_text(change(stored))
     with pytest.raises(InputError, match=words):
         rerun("r")
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_record_is_read_or_refused(folder, data):
+    """One field of the record, or of what it holds, has another value."""
+    if not Path("r").exists():
+        graph = read_graph("edges.csv", "nodes.csv")
+        write_run("r", fitted(epochs=1), graph, inputs=INPUTS)
+        shutil.copy("r/run.json", "good.json")
+    stored = json.loads(Path("good.json").read_text())
+    place = stored
+    while data.draw(st.booleans()) and any(isinstance(place[name], dict) for name in place):
+        inner = sorted(name for name in place if isinstance(place[name], dict) and place[name])
+        place = place[data.draw(st.sampled_from(inner))]
+    place[data.draw(st.sampled_from(sorted(place)))] = data.draw(VALUES)
+    Path("r/run.json").write_text(json.dumps(stored))
+    message = ""
+    try:
+        record = read_run("r")
+        ReadingOptions.from_dict(record.reading)
+    except InputError as error:
+        message = str(error)
+    assert "\n" not in message
 
 
 def test_what_is_not_the_folder_of_a_run_is_refused():

@@ -6,6 +6,8 @@ import uuid
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from graphgate import InputError, write_embedding
 
@@ -100,3 +102,19 @@ def test_integers_are_ids_of_points_where_they_can_be(tmp_path):
     assert [point["id"] for point in points[:2]] == [2**63 - 1, 0]
     assert uuid.UUID(points[2]["id"])
     assert points[2]["payload"] == {"node_id": -5}
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), unique=True
+    ).filter(bool)
+)
+def test_any_text_is_an_id(tmp_path, ids):
+    vectors = np.arange(len(ids), dtype=np.float32)[:, None]
+    write_embedding(tmp_path / "z.sql", ids, vectors)
+    lines = (tmp_path / "z.sql").read_bytes().decode().partition(" FROM stdin;\n")[2].split("\n")
+    assert [copied(line) for line in lines[:-3]] == [[i, f"[{at}]"] for at, i in enumerate(ids)]
+    write_embedding(tmp_path / "z.jsonl", ids, vectors)
+    points = json.loads((tmp_path / "z.jsonl").read_bytes())["points"]
+    assert [point["payload"]["node_id"] for point in points] == ids
