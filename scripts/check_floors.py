@@ -2,8 +2,8 @@
 
     python scripts/check_floors.py --json results/floors.json [--environment FOLDER]
 
-makes an environment with this Python, or uses the one in a folder. The lowest torch is published
-with CUDA only, which is gigabytes; the CPU build of the version installed here takes its place.
+makes an environment with this Python, or uses the one in a folder. It takes gigabytes, because the
+lowest torch is published with CUDA only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import tempfile
 import tomllib
 import venv
 import xml.etree.ElementTree as ET
-from importlib.metadata import version
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -42,12 +41,11 @@ def floors() -> dict[str, str]:
     for extra in EXTRAS:
         texts += project["optional-dependencies"][extra]
     needed = [Requirement(text) for text in texts]
-    lowest = {
+    return {
         each.name: str(min(Version(part.version) for part in each.specifier))
         for each in needed
         if each.name != "graphgate"
     }
-    return lowest | {"torch": version("torch")}
 
 
 def make_environment(folder: Path) -> None:
