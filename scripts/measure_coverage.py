@@ -22,17 +22,19 @@ from graphgate.io.provenance import versions
 ROOT = Path(__file__).parents[1]
 MODULES = (
     "graphgate/io/*",
+    "graphgate/datasets/archives.py",
+    "graphgate/datasets/unpickler.py",
     "graphgate/estimators/runs.py",
     "graphgate/experiments/grid.py",
     "graphgate/experiments/reproduce.py",
     "graphgate/experiments/run_store.py",
 )
 TESTS = (
-    *("csv_reader", "embeddings", "escapes", "files", "graph_files", "graph_tables"),
+    *("archives", "csv_reader", "embeddings", "escapes", "files", "graph_files", "graph_tables"),
     *("graph_writer", "grid", "holdings", "hostile_files", "limits", "matrices", "matrix_market"),
-    *("model_outputs", "networkx", "node_columns", "numpy_files", "parquet_claims", "pyg"),
-    *("reading_options", "replacement", "reproduce", "run_store", "runs", "tensors"),
-    *("text_graphs", "vector_databases"),
+    *("model_outputs", "networkx", "node_columns", "numpy_files", "parquet_claims", "progress"),
+    *("pyg", "reading_options", "replacement", "reproduce", "run_store", "runs", "tables"),
+    *("tensors", "text_graphs", "unpickler", "vector_databases"),
 )
 
 

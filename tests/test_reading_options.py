@@ -30,6 +30,8 @@ def test_options_that_do_not_exist_are_refused():
         ReadingOptions.from_dict({"speed": 1})
     with pytest.raises(InputError, match="unknown_nodes must be one of drop, add, refuse, got 'x'"):
         ReadingOptions(unknown_nodes="x")
+    with pytest.raises(InputError, match="the column 'id' cannot hold both ids and labels"):
+        ReadingOptions(label="id")
     for wrong in (["a", 3], 3):
         with pytest.raises(InputError, match="drop must be names of columns, got"):
             ReadingOptions(drop=wrong)

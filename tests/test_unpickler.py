@@ -3,6 +3,7 @@
 import copyreg
 import pickle
 import struct
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -29,6 +30,11 @@ def test_a_sparse_matrix_comes_back():
     back = load_content(old_pickle(matrix), "file")
     assert type(back) is sp.csr_matrix
     np.testing.assert_array_equal(back.toarray(), matrix.toarray())
+
+
+def test_neighbor_lists_come_back():
+    neighbors = defaultdict(list, {0: [1, 2], 1: [], 2: [0]})
+    assert load_content(old_pickle(neighbors), "file") == {0: [1, 2], 1: [], 2: [0]}
 
 
 def _call(module: str, name: str, *arguments: bytes) -> bytes:
@@ -125,6 +131,7 @@ def test_nothing_runs(tmp_path):
         (HEAD + b"cnumpy\ndtype\n(U\x02V8K\x00K\x01tR.", "of dtype 'V8'"),
         (ARRAY.replace(b"K\x03\x85", b"K\x09\x85"), "reshape"),
         (ARRAY.replace(b"U\x01<", b"U\x01|"), "byte order"),
+        (ARRAY[: ARRAY.index(b"\x89U\x0c") + 1] + b"]tb.", "an array that is not numeric"),
         # Values that no Planetoid file is.
         (HEAD + b"N.", "contains a nonetype"),
         (HEAD + b"].", "contains a list"),

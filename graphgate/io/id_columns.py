@@ -114,10 +114,9 @@ def _refuse_repeated(table: Table, name: str, ids: pa.ChunkedArray, problem: str
     if pc.count_distinct(ids).as_py() == len(ids):
         return
     first: dict[Any, int] = {}
-    for row, value in enumerate(ids.to_pylist()):
-        if first.setdefault(value, row) != row:
-            place = table.place(first[value])
-            table.refuse_cell(row, name, f"{problem} {place}; ids must be unique")
+    places = enumerate(ids.to_pylist())
+    row, value = next(found for found in places if first.setdefault(found[1], found[0]) != found[0])
+    table.refuse_cell(row, name, f"{problem} {table.place(first[value])}; ids must be unique")
 
 
 def appearing(columns: list[pa.ChunkedArray]) -> tuple[pa.ChunkedArray, np.ndarray]:
