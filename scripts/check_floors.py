@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import subprocess
-import sys
 import tempfile
 import tomllib
 import venv
@@ -19,6 +19,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from graphgate.io.files import write_json
@@ -30,8 +31,11 @@ TOOLS = (
     *("click<8.2", "httpx", "hypothesis>=6.100", "packaging", "pandas==2.2.2", "polars>=1.0"),
     *("pytest>=8", "pytest-timeout>=2.3"),
 )
-# Tests of tools for development, or in a browser.
-LEFT_OUT = ("benchmarks", "fuzzing", "page_browser", "page_exploring", "pages", "site", "wheel")
+# Tests of tools for development, in a browser, of measurements and of whole groups of processes.
+LEFT_OUT = (
+    *("benchmarks", "fuzzing", "page_browser", "page_exploring", "pages", "site", "wheel"),
+    *("linear_estimate", "memory", "parallel", "quality", "torchrun"),
+)
 
 
 def floors() -> dict[str, str]:
@@ -42,7 +46,7 @@ def floors() -> dict[str, str]:
         texts += project["optional-dependencies"][extra]
     needed = [Requirement(text) for text in texts]
     return {
-        each.name: str(min(Version(part.version) for part in each.specifier))
+        canonicalize_name(each.name): str(min(Version(part.version) for part in each.specifier))
         for each in needed
         if each.name != "graphgate"
     }
@@ -66,7 +70,16 @@ def main() -> None:
         if not folder.exists():
             make_environment(folder)
         python, report = str(folder / "bin" / "python"), Path(temporary) / "report.xml"
-        flags = ["-q", "-p", "no:cacheprovider", "-o", "timeout=600", f"--junitxml={report}"]
+        flags = [
+            "-q",
+            "-rfE",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "timeout=600",
+            f"--junitxml={report}",
+        ]
         # Old libraries are told by new ones what is deprecated.
         flags += ["-W", "ignore::DeprecationWarning"]
         flags += [f"--ignore=tests/test_{name}.py" for name in LEFT_OUT]
@@ -75,12 +88,15 @@ def main() -> None:
         listed = subprocess.run(
             [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True
         )
-    installed = {each["name"].lower(): each["version"] for each in json.loads(listed.stdout)}
+    installed = {
+        canonicalize_name(each["name"]): each["version"] for each in json.loads(listed.stdout)
+    }
     counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
     content = {
         "command": "python scripts/check_floors.py --json results/floors.json",
-        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "versions": {name: installed[name] for name in [*floors(), "click"]},
+        "python": platform.python_version(),
+        "left_out": [f"tests/test_{name}.py" for name in LEFT_OUT],
+        "versions": {name: installed[name] for name in floors()},
         "failed": [
             f"{case.attrib['classname']}::{case.attrib['name']}"
             for case in suite

@@ -17,7 +17,7 @@ from graphgate.datasets.archives import list_archives, read_archive
 def test_an_archive(tmp_path):
     np.savez(tmp_path / "three.npz", **ARCHIVE)
     assert list_archives(tmp_path) == {"three": tmp_path / "three.npz"}
-    with pytest.raises(InputError, match="is not a folder; pass a folder of .npz archives"):
+    with pytest.raises(InputError, match=r"is not a folder; pass a folder of \.npz archives"):
         list_archives(tmp_path / "three.npz")
     graph = read_archive(tmp_path / "three.npz")
     np.testing.assert_array_equal(graph.x.toarray(), [[1, 0], [0, 2], [0, 0]])
