@@ -7,7 +7,13 @@ from graphs import graphs, parts_of, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate.nn.pattern import attention_product, dot_on, edge_dot, segment_softmax
+from graphgate.nn.pattern import (
+    AttentionPattern,
+    attention_product,
+    dot_on,
+    edge_dot,
+    segment_softmax,
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -58,3 +64,26 @@ def test_dots_along_edges_add_to_what_is_there():
     expected = (a @ b.T)[pattern.centers, pattern.neighbors]
     torch.testing.assert_close(dot_on(pattern, a, b), expected)
     torch.testing.assert_close(dot_on(pattern, a, b, onto=expected), 2 * expected)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("rows", [3, 1000])
+def test_products_in_single_precision_are_those_in_double(monkeypatch, directed, rows):
+    """Some rows at a time, with what was there before, and without a gradient."""
+    monkeypatch.setattr("graphgate.nn.row_bags._ROWS", rows)
+    graph = random_graph(1, 20, 3, directed=directed)
+    single, double = (
+        AttentionPattern(graph, device=torch.device("cpu"), dtype=dtype)
+        for dtype in (torch.float32, torch.float64)
+    )
+    rng = np.random.default_rng(0)
+    values, m, out = (
+        torch.from_numpy(rng.normal(size=shape)) for shape in (len(single), (20, 5), (20, 5))
+    )
+    for transposed in (False, True):
+        for keep in (0.0, -1.0, 0.5):
+            found = single.multiply(
+                values.float(), m.float(), out.float(), transposed=transposed, keep=keep
+            )
+            wanted = double.multiply(values, m, out.clone(), transposed=transposed, keep=keep)
+            torch.testing.assert_close(found.double(), wanted, rtol=0, atol=1e-5)

@@ -14,7 +14,7 @@ from graphgate.training.speed import Work
 @pytest.mark.parametrize("columns", [1, 5, 40])
 def test_sparse_products_some_rows_at_a_time(monkeypatch, dtype, columns):
     """Rows without entries, and a whole chunk of them, are zero."""
-    monkeypatch.setattr("graphgate.training.sparse_operator._ROWS", 7)
+    monkeypatch.setattr("graphgate.nn.row_bags._ROWS", 7)
     rng = np.random.default_rng(columns)
     dense = np.where(rng.random((30, 12)) < 0.3, rng.normal(size=(30, 12)), 0)
     dense[5:21] = 0

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from graphgate.graph.graph import Graph
+from graphgate.nn.row_bags import RowBags
 
 with warnings.catch_warnings():  # torch warns once per process that CSR tensors are in beta
     warnings.simplefilter("ignore", UserWarning)
@@ -67,12 +68,16 @@ class AttentionPattern:
         self.symmetric = not graph.directed
         self.indptr = index_tensor(pattern.indptr, device)
         self.indices = index_tensor(pattern.indices, device)
+        self._bags = RowBags.where_faster(self.indptr, self.indices, dtype)
         if gradients:
             places = np.arange(len(pattern.indices))
             transpose = sp.csr_array((places, pattern.indices, pattern.indptr), (n, n)).T.tocsr()
             transpose.sort_indices()
             self.transposed_indptr = index_tensor(transpose.indptr, device)
             self.transposed_indices = index_tensor(transpose.indices, device)
+            self._transposed_bags = RowBags.where_faster(
+                self.transposed_indptr, self.transposed_indices, dtype
+            )
             self.order = index_tensor(transpose.data, device)
         sizes = np.diff(pattern.indptr)
         self.centers = index_tensor(np.repeat(np.arange(n), sizes), device)
@@ -104,9 +109,17 @@ class AttentionPattern:
         transposed: bool = False,
         keep: float = 0.0,
     ) -> Tensor:
-        """out = C m (or Cᵀ m) + keep · out, without a gradient or an allocation."""
+        """out = C m (or Cᵀ m) + keep · out, without a gradient."""
+        bags = self._transposed_bags if transposed else self._bags
+        if bags is not None and m.dtype == torch.float32:
+            values = values.index_select(0, self.order) if transposed else values
+            return bags.multiply(values, m, out, keep)
         matrix = self.transposed(values) if transposed else self.matrix(values)
         return torch.addmm(out, matrix, m, beta=keep, out=out)
+
+    def times(self, values: Tensor, m: Tensor, *, transposed: bool = False) -> Tensor:
+        """C m (or Cᵀ m), (N, D), without a gradient."""
+        return self.multiply(values, m, m.new_empty(self.n, m.shape[1]), transposed=transposed)
 
     def row_sums(self, values: Tensor) -> Tensor:
         """Sum of the values of each row, (N,): over the nodes that a node attends to."""
@@ -124,7 +137,7 @@ class _AttentionProduct(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor, m: Tensor, pattern: AttentionPattern) -> Tensor:
         ctx.save_for_backward(values, m)
         ctx.pattern = pattern
-        return pattern.matrix(values) @ m
+        return pattern.times(values, m)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
@@ -134,7 +147,7 @@ class _AttentionProduct(torch.autograd.Function):
         to_values, to_m, _ = ctx.needs_input_grad
         return (
             dot_on(pattern, grad, m) if to_values else None,
-            pattern.transposed(values) @ grad if to_m else None,
+            pattern.times(values, grad, transposed=True) if to_m else None,
             None,
         )
 
@@ -152,7 +165,7 @@ class _EdgeDot(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (h,) = ctx.saved_tensors
         pattern: AttentionPattern = ctx.pattern
-        return pattern.matrix(grad) @ h + pattern.transposed(grad) @ h, None
+        return pattern.times(grad, h) + pattern.times(grad, h, transposed=True), None
 
 
 def dot_on(pattern: AttentionPattern, a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
