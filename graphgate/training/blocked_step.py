@@ -28,7 +28,7 @@ from graphgate.nn.products import row_dot, symmetric_product, total_dot
 from graphgate.training.distributed import Processes
 from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
 
-_CHUNK = 1 << 19  # numbers of Q in the rows that a process takes at once
+_CHUNK = 1 << 21  # numbers of Q in the rows that a process takes at once
 
 
 def chunk_rows(d: int) -> int:
