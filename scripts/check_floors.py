@@ -1,9 +1,9 @@
 """Run the tests with the lowest versions that pyproject.toml allows, also of the extras.
 
-    python scripts/check_floors.py --json results/floors.json [--environment FOLDER]
+    python scripts/check_floors.py --json results/floors.json --folder build/floors [--jobs N]
 
-makes an environment with this Python, or uses the one in a folder. It takes gigabytes, because the
-lowest torch is published with CUDA only.
+makes an environment with this Python in a folder, and keeps pytest's reports there, so that a check
+that was stopped goes on. It takes gigabytes, because the lowest torch is published with CUDA only.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import argparse
 import json
 import platform
 import subprocess
-import tempfile
 import tomllib
 import venv
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -31,6 +31,7 @@ TOOLS = (
     *("click<8.2", "httpx", "hypothesis>=6.100", "packaging", "pandas==2.2.2", "polars>=1.0"),
     *("pytest>=8", "pytest-timeout>=2.3"),
 )
+GROUP = 12  # files of tests that share a process
 # Tests of tools for development, in a browser, of measurements and of whole groups of processes.
 LEFT_OUT = (
     *("benchmarks", "fuzzing", "page_browser", "page_exploring", "pages", "site", "wheel"),
@@ -60,50 +61,61 @@ def make_environment(folder: Path) -> None:
     subprocess.run([*install, "--no-deps", "-e", str(ROOT)], check=True)
 
 
+def run_tests(python: str, folder: Path, jobs: int) -> list[ET.Element]:
+    """The test cases in the reports of pytest; in groups, because a crash ends one of them."""
+    left_out = {f"test_{name}.py" for name in LEFT_OUT}
+    names = [path.name for path in sorted((ROOT / "tests").glob("test_*.py"))]
+    tests = [f"tests/{name}" for name in names if name not in left_out]
+    # Old libraries are told by new ones what is deprecated.
+    flags = ["-q", "-rfE", "--tb=short", "-W", "ignore::DeprecationWarning"]
+    flags += ["-p", "no:cacheprovider", "-o", "timeout=600"]
+
+    def run(start: int) -> list[ET.Element]:
+        report = folder / f"{start}.xml"
+        some = [*flags, f"--junitxml={report}", *tests[start : start + GROUP]]
+        if not report.exists():
+            subprocess.run([python, "-m", "pytest", *some], cwd=ROOT, check=False)
+        crash = f'<_><testcase classname="{tests[start]}" name="crash"><error/></testcase></_>'
+        return list(ET.parse(report).getroot()[0] if report.exists() else ET.fromstring(crash))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return [case for cases in pool.map(run, range(0, len(tests), GROUP)) for case in cases]
+
+
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--json", type=Path, required=True)
-    given.add_argument("--environment", type=Path)
+    given.add_argument("--folder", type=Path, required=True)
+    given.add_argument("--jobs", type=int, default=1)
     options = given.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = (options.environment or Path(temporary) / "environment").absolute()
-        if not folder.exists():
-            make_environment(folder)
-        python, report = str(folder / "bin" / "python"), Path(temporary) / "report.xml"
-        flags = [
-            "-q",
-            "-rfE",
-            "--tb=short",
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            "timeout=600",
-            f"--junitxml={report}",
-        ]
-        # Old libraries are told by new ones what is deprecated.
-        flags += ["-W", "ignore::DeprecationWarning"]
-        flags += [f"--ignore=tests/test_{name}.py" for name in LEFT_OUT]
-        subprocess.run([python, "-m", "pytest", *flags, "tests"], cwd=ROOT, check=False)
-        suite = ET.parse(report).getroot()[0]
-        listed = subprocess.run(
-            [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True
-        )
+    folder = options.folder.absolute()
+    if not folder.exists():
+        make_environment(folder)
+    (folder / "reports").mkdir(exist_ok=True)
+    python = str(folder / "bin" / "python")
+    cases = run_tests(python, folder / "reports", options.jobs)
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True
+    )
     installed = {
         canonicalize_name(each["name"]): each["version"] for each in json.loads(listed.stdout)
     }
-    counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
+    outcomes = [{part.tag for part in case} for case in cases]
+    command = "python scripts/check_floors.py --json results/floors.json --folder build/floors"
     content = {
-        "command": "python scripts/check_floors.py --json results/floors.json",
+        "command": command,
         "python": platform.python_version(),
         "left_out": [f"tests/test_{name}.py" for name in LEFT_OUT],
         "versions": {name: installed[name] for name in floors()},
+        "tests": len(cases),
+        "skipped": sum("skipped" in outcome for outcome in outcomes),
         "failed": [
             f"{case.attrib['classname']}::{case.attrib['name']}"
-            for case in suite
-            if any(part.tag in ("failure", "error") for part in case)
+            for case, outcome in zip(cases, outcomes, strict=True)
+            if outcome & {"failure", "error"}
         ],
     }
-    write_json(options.json, content | counts)
+    write_json(options.json, content)
 
 
 if __name__ == "__main__":
