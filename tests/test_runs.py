@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_the_record_holds_all_that_decides_the_run(made):
     assert (metrics["epochs"], metrics["stopped"]) == (5, "epochs")
     assert metrics["seconds"] > 0
     assert metrics["peak_memory_mb"] > 1
-    assert stored["versions"]["torch"] == torch.__version__
+    assert stored["versions"]["torch"] == version("torch")
 
 
 # --- from Python ---------------------------------------------------------------------------------
