@@ -67,7 +67,7 @@ def summary() -> str:
     counts = _total([_read(path) for path in sorted(RESULTS.glob("*.json")) if path != HOSTILE])
     kills = _read(FAULTS)["kinds"].values()
     commands = _read(REFUSALS)["commands"].values()
-    files = _read(HOSTILE)["files"].values()
+    files, lowest = _read(HOSTILE)["files"].values(), _read(FLOORS)
     tried = sum(command["tried"] for command in commands)
     refused = sum(command["refused"] for command in commands)
     memory = max(file.get("peak_mb", 0) for file in files)
@@ -87,6 +87,11 @@ def summary() -> str:
         (
             f"{len(files):,} hostile files of less than 100 kB",
             f"at most {memory:.0f} MB and {seconds:.1f} s of processor time",
+        ),
+        (
+            f"{lowest['tests'] - lowest['skipped']:,} tests with the lowest versions of all "
+            "dependencies",
+            f"{len(lowest['failed'])} failed",
         ),
     ]
     return "\n".join(["| tried | outcome |", "| --- | --- |", *(f"| {a} | {b} |" for a, b in rows)])
@@ -139,14 +144,14 @@ def _percent(part: int, whole: int) -> str:
 
 def floors() -> str:
     """The lowest versions that were installed together."""
-    lines = ["| package | installed |", "| --- | --- |"]
+    lines = ["| package | lowest version |", "| --- | --- |"]
     lines += [f"| {name} | {version} |" for name, version in _read(FLOORS)["versions"].items()]
     return "\n".join(lines)
 
 
 def tables() -> dict[str, str]:
     made = {"fuzzing": fuzzing()} if list(RESULTS.glob("*.json")) else {}
-    if all(path.exists() for path in (HOSTILE, FAULTS, REFUSALS)):
+    if all(path.exists() for path in (HOSTILE, FAULTS, FLOORS, REFUSALS)):
         made["robustness"] = summary()
     tables = {HOSTILE: hostile, REFUSALS: refusals, MUTANTS: mutants, COVERAGE: coverage}
     names = {HOSTILE: "hostile_files", FLOORS: "floors"}
