@@ -254,7 +254,9 @@ def main() -> None:
     given.add_argument("--json", type=Path, required=True)
     path = given.parse_args().json
     stored = json.loads(path.read_text("utf-8"))["bugs"] if path.exists() else []
-    known = {(row["file"], row["text"], row["bug"]): row for row in stored}
+    known: dict[tuple[str, ...], dict[str, Any]] = {
+        (row["file"], row["text"], row["bug"]): row for row in stored
+    }
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         for name in ("graphgate", "tests", "fuzz", "pyproject.toml"):

@@ -97,7 +97,7 @@ def main() -> None:
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True
     )
-    installed = {
+    installed: dict[str, str] = {
         canonicalize_name(each["name"]): each["version"] for each in json.loads(listed.stdout)
     }
     outcomes = [{part.tag for part in case} for case in cases]
