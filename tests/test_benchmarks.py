@@ -313,7 +313,7 @@ def test_large_tables_are_read_encoded_and_written(tmp_path):
 
 def test_a_run_by_two_processes_stands_beside_the_same_one_by_one():
     cost = {"edges": 10, "peak_memory_mb": 1024, "nmi": 0.5}
-    exact = {"nodes": 5, "method": "gate", "batch_size": "full", "epochs": 5} | cost
+    exact = {"nodes": 5, "method": "gate", "batch_size": "full"} | cost
     runs = [
         exact | {"seconds": 10.0},
         exact | {"seconds": 12.0, "processes": 2, "communicating_seconds": 1.25},
@@ -321,23 +321,25 @@ def test_a_run_by_two_processes_stands_beside_the_same_one_by_one():
         {"nodes": 5, "seconds": 4.0, "memory_limit": "1GiB"} | cost,
     ]
     made = scale_report.tables({"large": {"runs": runs}}, report.markdown)
-    row = "| 5 | gate, whole graph, 5 epochs | 10 s | 12 s | 1.20 | 1.2 s |"
+    row = "| 5 | gate, whole graph | 10 s | 12 s | 1.20 | 1.2 s |"
     assert made["processes"].splitlines()[2:] == [row]
     assert "| 5 | 10 | linear | 1GiB | 1 | 4 | 1.00 GiB | 50.0 |" in made["large"]
 
 
 def test_what_parts_reach_stands_beside_the_whole():
-    fit = {"status": "ok", "nodes": 7, "seconds": 3.2, "peak_memory_mb": 512}
+    fit = {"status": "ok", "nodes": 7, "cpu_seconds": 3.2, "peak_memory_mb": 512}
     fit |= {"feature_square_per_node": 0.123456, "structure_per_pair": 0.5}
     fits = [
         {"graph": "synthetic", "form": "parts"} | fit,
-        {"graph": "pubmed", "form": "whole", "accuracy": {"test": 81.25}} | fit,
+        {"graph": "pubmed", "form": "whole", "accuracy": {"val": 80, "test": 81}} | fit,
+        {"graph": "pubmed", "form": "whole", "accuracy": {"val": 81, "test": 82}} | fit,
         {"graph": "wordnet", "form": "whole", "status": "out of memory"},
     ]
     lines = scale_report.tables({"parts": {"fits": fits}}, report.markdown)["parts"].splitlines()
-    assert lines[2] == "| synthetic | 7 | parts | 3 | 0.50 GiB | 0.1235 | 0.5 | — |"
-    assert lines[3].endswith("| 81.2 |")
-    assert lines[4] == "| wordnet | — | the whole | out of memory | — | — | — | — |"
+    assert lines[2] == "| synthetic | 7 | parts | 1 | 3 | 0.50 GiB | 0.1235 | 0.5 | — |"
+    assert lines[3].startswith("| pubmed | 7 | the whole | 2 |")
+    assert lines[3].endswith("| 80.5 / 81.5 |")
+    assert lines[4] == "| wordnet | — | the whole | 1 | out of memory | — | — | — | — |"
 
 
 def test_seconds_of_communication_are_read_from_the_notes():
@@ -353,19 +355,28 @@ def test_large_runs_are_stored_one_by_one_and_resumed(tmp_path, monkeypatch):
         if len(calls) == 3:
             raise KeyboardInterrupt
         calls.append(run)
-        return run | sizes
+        return run | sizes | {"seconds": len(calls), "peak_memory_mb": 1}
 
     monkeypatch.setattr(large, "measure", measure)
     monkeypatch.setattr(large.isolated, "run", lambda *_: {"edges": 1})
     wanted, path = list(large.RUNS), tmp_path / "large.json"
     with pytest.raises(KeyboardInterrupt):
-        large.measure_all(wanted, {"runs": []}, path)
+        large.measure_all(wanted, {"runs": []}, path, repeats=1)
     stored = json.loads(path.read_text())
     assert [run["nodes"] for run in stored["runs"]] == [run["nodes"] for run in wanted[:3]]
     calls.append(None)
-    large.measure_all(wanted, stored, path)
+    large.measure_all(wanted, stored, path, repeats=1)
     assert [each for each in calls if each] == wanted
     assert len(json.loads(path.read_text())["runs"]) == len(wanted)
+
+
+def test_repeated_runs_alternate_and_have_a_median():
+    run = {"nodes": 5, "peak_memory_mb": 7}
+    found = large.joined([run | {"seconds": 4.0}])
+    assert "all_seconds" not in found
+    found = large.joined([found, run | {"seconds": 1.0, "peak_memory_mb": 9}])
+    found = large.joined([found, run | {"seconds": 3.0}])
+    assert found == {"nodes": 5, "seconds": 3, "peak_memory_mb": 9, "all_seconds": [4, 1, 3]}
 
 
 def test_losses_of_the_whole_graph_by_blocks_are_the_exact_ones():

@@ -28,12 +28,13 @@ from graphgate.nn.products import row_dot, symmetric_product, total_dot
 from graphgate.training.distributed import Processes
 from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
 
-_CHUNK = 1 << 21  # numbers of Q in the rows that a process takes at once
+_CHUNK = 1 << 19  # numbers of Q in the rows that a process takes at once
+_FEWER_EXCHANGES = 4  # times as many where every chunk is exchanged
 
 
-def chunk_rows(d: int) -> int:
+def chunk_rows(d: int, processes: int) -> int:
     """Rows of D columns that a process takes at once."""
-    return max(1, _CHUNK // d)
+    return max(1, _CHUNK * (1 if processes == 1 else _FEWER_EXCHANGES) // d)
 
 
 def matrices_per_block(layers: int, *, feature_loss: bool) -> int:
@@ -169,7 +170,7 @@ class BlockedStep:
         self.k.zero_()
         total, slopes = norms.new_zeros(()), torch.zeros_like(cross)
         shares = processes.shares(d)
-        for chunk in row_chunks(n, chunk_rows(d) * processes.size):
+        for chunk in row_chunks(n, chunk_rows(d, processes.size) * processes.size):
             parts = _within(chunk, processes)
             mine, own = parts[processes.rank], shares[processes.rank]
             count = mine.stop - mine.start

@@ -157,7 +157,9 @@ def _blocked_numbers(plan: TrainingPlan, blocks: ColumnBlocks) -> int:
     numbers = count * n * width + 2 * f * (d + width) + 3 * d * d
     if plan.feature_loss:
         # Q as sent, as received, by rows, times M, and sent back.
-        numbers += n * (width if blocks.spilled else own) + 5 * min(n, chunk_rows(d)) * d
+        numbers += (
+            n * (width if blocks.spilled else own) + 5 * min(n, chunk_rows(d, blocks.processes)) * d
+        )
     return numbers + plan.counts.attended  # of h_i·h_j, until the end of the step
 
 
