@@ -24,7 +24,8 @@ def test_nothing_is_drawn_unless_asked_on_a_terminal(monkeypatch, stream, show):
 def test_no_standard_error(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     with progress_bar("training", 4) as advance:
-        advance()
+        assert advance() is None
+    assert sys.stderr is None
 
 
 def test_title_fraction_and_note_are_drawn_and_erased(monkeypatch):

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from graphs import random_graph
 
-from graphgate.training import speed
+from graphgate.estimators.gate import GATE
+from graphgate.linear import solution
+from graphgate.training import run, speed
+from graphgate.training.distributed import Processes
+from graphgate.training.plan import GraphCounts
 from graphgate.training.sparse_operator import SparseOperator
 from graphgate.training.speed import Work
 
@@ -39,3 +44,22 @@ def test_speeds_are_measured_once():
     found = speed._speeds()
     assert min(found.sparse, found.gathered, found.dense) > 0
     assert speed._speeds() is found
+
+
+def test_the_time_of_a_plan_is_divided_by_the_processes(monkeypatch):
+    said: list[Work] = []
+    for module in (solution, run):
+        monkeypatch.setattr(module, "plans_are_shown", lambda processes: True)
+        monkeypatch.setattr(module, "log_plan", lambda plan, needed, work: said.append(work))
+    graph = random_graph(0, 30, 5)
+    counts, problem = GraphCounts.of(graph), solution.Problem(8, True, 0, torch.float32)
+    gate = GATE((4, 2), epochs=7)
+    _, loss, schedule = gate.checked_settings(5)
+    training = run.TrainingRun(gate.training_plan(counts), loss, schedule, 0)
+    for size in (1, 2):
+        processes = Processes(0, size)
+        problem._announce(graph, problem.size(counts).plan(None), processes)
+        training._announce(processes, None)
+    assert said[2] == said[0] * 0.5
+    assert said[3] == said[1] * 0.5
+    assert said[1] == training.plan.work() * 7

@@ -141,7 +141,7 @@ def test_cells_of_irregular_samples_give_a_warning():
         from_anndata(cells)
 
 
-def test_one_sample_or_samples_side_by_side_give_no_warning():
+def test_one_sample_or_samples_side_by_side_give_no_warning(recwarn):
     from_anndata(two_samples(shift=(20.0, 0.0)))
     rng = np.random.default_rng(0)
     adata = layered_tissue(side=20, genes=5)
@@ -153,3 +153,4 @@ def test_one_sample_or_samples_side_by_side_give_no_warning():
     from_anndata(adata)
     adata.obsm["spatial"] = rng.random((400, 2))
     from_anndata(adata)
+    assert [warning for warning in recwarn if warning.category is InputWarning] == []

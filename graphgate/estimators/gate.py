@@ -27,9 +27,7 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.loop import Schedule
-from graphgate.training.memory import (
-    room_within,
-)
+from graphgate.training.memory import room_within
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
 

@@ -63,10 +63,7 @@ class Problem:
         if processes.size > 1 or scratch is not None:
             run = json.dumps([*map(str, astuple(self)), graph.fingerprint()])
             processes.agree_on("graphs or parameters", run)
-        if plans_are_shown(processes):
-            size = self.size(GraphCounts.of(graph))
-            work = size.work(plan) * (1 / processes.size)
-            log_plan(plan.sentence(processes.size), size.bytes(plan), work)
+        self._announce(graph, plan, processes)
         steps = plan.steps(graph.n_features, structure=self.structure and graph.n_edges > 0)
         show = show_progress and processes.leads
         with progress_bar("solving", steps / processes.size, show=show) as advance:
@@ -89,6 +86,13 @@ class Problem:
         workspace.clear()
         log_traffic(processes)
         return Solution(model, decoder, z)
+
+    def _announce(self, graph: Graph, plan: LinearPlan, processes: Processes) -> None:
+        """Say what the plan is."""
+        if plans_are_shown(processes):
+            size = self.size(GraphCounts.of(graph))
+            work = size.work(plan) * (1 / processes.size)
+            log_plan(plan.sentence(processes.size), size.bytes(plan), work)
 
 
 def _files(folder: Path, processes: Processes, run: str) -> Scratch:

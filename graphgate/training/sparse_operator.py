@@ -15,16 +15,14 @@ class SparseOperator:
 
     def __init__(self, matrix: sp.csr_array, dtype: torch.dtype) -> None:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        indptr, indices = index_tensor(matrix.indptr, _CPU), index_tensor(matrix.indices, _CPU)
-        self._bags = RowBags.where_faster(indptr, indices, dtype)
-        self._values = shared_tensor(matrix.data, _CPU, dtype)
-        self._whole = csr_tensor(indptr, indices, self._values, self.shape)  # shares all of them
+        self._whole = whole = csr_matrix(matrix, dtype)
+        self._bags = RowBags.where_faster(whole.crow_indices(), whole.col_indices(), dtype)
 
     def multiply(self, h: Tensor, out: Tensor | None = None) -> Tensor:
         """S h, (M, C), in `out` if it is given."""
         out = h.new_empty(self.shape[0], h.shape[1]) if out is None else out
         if self._bags is not None:
-            return self._bags.multiply(self._values, h, out)
+            return self._bags.multiply(self._whole.values(), h, out)
         return torch.addmm(out, self._whole, h, beta=0.0, out=out)
 
 
