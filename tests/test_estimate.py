@@ -128,7 +128,7 @@ def test_time_of_a_large_graph_is_scaled_from_one_beyond_the_caches(
     assert found.total(7) == pytest.approx(found.setup + 7 * found.epoch)
 
 
-def test_the_time_of_a_part_does_not_depend_on_the_whole(monkeypatch):
+def test_the_time_of_a_step_grows_with_its_part(monkeypatch):
     """Parts are measured as parts, also on a smaller graph that would be trained on as a whole."""
     sizes = []
 
@@ -137,11 +137,13 @@ def test_the_time_of_a_part_does_not_depend_on_the_whole(monkeypatch):
         return TrainingTime(1.0, 2.0)
 
     monkeypatch.setattr(estimates, "_measured", measure)
-    counts = GraphCounts.planned(1_000_000, 300_000, 2)
-    found = measured_time(counts, GATE((512,)))
-    assert sizes == [16_384]
-    assert found.epoch == 2.0
-    assert found.setup == pytest.approx(1e6 / 32_768)
+    for nodes in (100_000, 1_000_000):
+        counts = GraphCounts.planned(nodes, 30_000, 2)
+        found = measured_time(counts, GATE((512,)))
+        # Two steps were measured, five are taken, in parts of 16,384 or a sixteenth of all nodes.
+        assert found.epoch == pytest.approx(2.0 * 5 / 2 * max(1, nodes / 16 / 16_384))
+        assert found.setup == pytest.approx(nodes / 32_768)
+    assert sizes == [16_384, 16_384]
 
 
 def test_a_small_graph_is_measured_itself():

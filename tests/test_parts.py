@@ -170,6 +170,7 @@ def test_what_a_batch_size_means():
     small, large = GraphCounts.planned(50_000, 9, 3), GraphCounts.planned(50_001, 9, 3)
     assert part_size(small, "auto", published=False) is None
     assert part_size(large, "auto", published=False) == 16_384
+    assert part_size(GraphCounts.planned(1_000_000, 9, 3), "auto", published=False) == 62_500
     assert part_size(large, "auto", published=True) is None
     assert part_size(large, 300, published=True) == 300
     assert part_size(large, "full", published=False) is None

@@ -213,10 +213,15 @@ def measured_time(counts: GraphCounts, gate: GATE, graph: Graph | None = None) -
     like = measured_counts(counts, gate)
     if like == counts and graph is not None:
         return _measured(gate, graph)
-    size, growth = plan_for(counts, gate).part_size, counts.nodes / like.nodes
-    found = _measured(clone(gate).set_params(batch_size=size or "full"), graph_like(like))
-    # A step on a part takes the same time in a larger graph.
-    return TrainingTime(found.setup * growth, found.epoch * (growth if size is None else 1))
+    plan, growth = plan_for(counts, gate), counts.nodes / like.nodes
+    size = min(plan.part_size, like.nodes // 2) if plan.part_size is not None else "full"
+    smaller = clone(gate).set_params(batch_size=size)
+    found = _measured(smaller, graph_like(like))
+    # A step takes time in proportion to the nodes it is taken on, all of them or a part.
+    measured = plan_for(like, smaller)
+    steps = plan.steps_per_epoch / measured.steps_per_epoch
+    larger = plan.of_part.counts.nodes / measured.of_part.counts.nodes
+    return TrainingTime(found.setup * growth, found.epoch * steps * larger)
 
 
 def measured_counts(counts: GraphCounts, gate: GATE) -> GraphCounts:

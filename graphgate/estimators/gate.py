@@ -61,7 +61,8 @@ class GATE(GraphEmbedder):
         fraction `tolerance`; a patience of infinity, as in the presets, runs all epochs.
     batch_size : nodes in a part of the graph, one or more of which make a step of training; "full"
         for the whole graph; "auto" for the whole graph in the presets and up to 50,000 nodes, and
-        parts of 16,384 nodes beyond. Only training is by parts: `embedding_` is that of the graph.
+        beyond that parts of 16,384 nodes or a sixteenth of all, whichever is more. Only training
+        is by parts: `embedding_` is that of the graph.
     parts_per_step : parts whose gradients are averaged in a step, which the processes under
         `torchrun` share; None is one for each of them. With a number, the result does not depend
         on how many processes there are.

@@ -21,7 +21,8 @@ from graphgate.training.speed import Work
 _REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
 
 _PARTS_ABOVE = 50_000  # nodes; a smaller graph is trained on as a whole
-_PART = 16_384  # nodes; in smaller parts, nodes lack so many neighbors that losses mislead
+_PART = 16_384  # nodes, or a sixteenth of all if that is more: in smaller parts, nodes lack so many
+_PARTS = 16  # neighbors that the loss of a part misleads
 _START = 50_000  # nodes that singular vectors are computed from, by parts
 _MOST_STEPS = 5  # steps in an epoch by parts
 
@@ -238,12 +239,12 @@ def part_size(counts: GraphCounts, batch_size: int | str, *, published: bool) ->
     """The number of nodes in a part that a `batch_size` means; None for the whole graph.
 
     "auto" is the whole graph up to 50,000 nodes and in published formulations, and beyond that
-    parts of 16,384 nodes: progress follows the number of steps, and a step on a part costs a
-    fraction of one on the whole.
+    parts of 16,384 nodes or a sixteenth of all: progress follows the number of steps, and a step
+    on a part costs a fraction of one on the whole.
     """
     if batch_size == "full" or (batch_size == "auto" and published):
         return None
     if batch_size == "auto":
-        return _PART if counts.nodes > _PARTS_ABOVE else None
+        return max(_PART, counts.nodes // _PARTS) if counts.nodes > _PARTS_ABOVE else None
     assert isinstance(batch_size, int)
     return batch_size if batch_size < counts.nodes else None
