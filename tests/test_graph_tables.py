@@ -427,7 +427,7 @@ def test_types_of_parquet(tmp_path, row_group_size):
         "when": pa.array(moments, pa.timestamp("ns")),
         "cat": pa.array([7, None, 8]).dictionary_encode(),
         "map": pa.array([{"a": 1.5, "b": 2}, None, {}], pa.map_(pa.string(), pa.float64())),
-        "fixed": pa.array([["a", "b"], None, ["b", "b"]], pa.list_(pa.string(), 2)),
+        "fixed": pa.array([["a", "b"], ["a", "a"], ["b", "b"]], pa.list_(pa.string(), 2)),
         "none": pa.nulls(3),
         "label": pa.array([True, None, False]),
     }
@@ -443,11 +443,21 @@ def test_types_of_parquet(tmp_path, row_group_size):
         "when": [1.5, None, 0],
         "cat": [7, None, 8],
         "map": [{"a": 1.5, "b": 2}, {}, {}],
-        "fixed": [{"a": 1, "b": 1}, {}, {"b": 2}],
+        "fixed": [{"a": 1, "b": 1}, {"a": 2}, {"b": 2}],
         "none": [None] * 3,
     }
     assert graph.attributes["f4"].values.dtype == np.float32
     assert graph.classes == (False, True)
+
+
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 20, reason="Arrow before 20 cannot write it"
+)
+def test_a_missing_list_of_fixed_size(tmp_path):
+    words = pa.array([["a", "b"], None], pa.list_(pa.string(), 2))
+    nodes = parquet(tmp_path)({"id": [1, 2], "words": words})
+    graph = read_graph(parquet(tmp_path)({"source": [1], "target": [2]}, "edges"), nodes)
+    assert graph.attributes["words"].tolist() == [{"a": 1, "b": 1}, {}]
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.time32("s"), pa.struct([("a", pa.int32())])])

@@ -12,6 +12,8 @@ from graphgate import InputError, LinearGATE, MemoryLimitError
 from graphgate.linear import linear_plan
 from graphgate.linear.linear_plan import LARGE, LinearPlan, LinearSize
 from graphgate.linear.propagation import Propagation
+from graphgate.linear.workspace import Workspace
+from graphgate.training.distributed import Processes
 from graphgate.training.plan import GraphCounts
 
 GRAPHS = {
@@ -79,6 +81,25 @@ def test_chunks_of_rows_change_nothing(monkeypatch):
     check_same(whole, results(fitted(graph), graph), 1e-9)
 
 
+@pytest.mark.parametrize("n", [1, 15, 16, 400, 20_000, 131_073, 1_000_000])
+def test_processes_have_whole_chunks_of_nearly_equal_shares(n):
+    plan = LinearPlan.of(n)
+    alone = Workspace(plan, n).chunks
+    assert plan.chunk <= 8192
+    for size in (2, 4, 16):
+        spaces = [Workspace(plan, n, Processes(rank, size)) for rank in range(size)]
+        chunks = [
+            slice(chunk.start + space.mine.start, chunk.stop + space.mine.start)
+            for space in spaces
+            for chunk in space.chunks
+        ]
+        assert chunks == alone
+        rows = [space.mine.stop - space.mine.start for space in spaces]
+        assert sum(rows) == n
+        if n >= 20_000:
+            assert max(rows) - min(rows) < size
+
+
 def in_processes(processes, kind, width, dtype):
     if width:
         linear_plan._CACHE, linear_plan._IN_MEMORY = GRAPHS[kind].n_nodes * width, 0
@@ -93,9 +114,9 @@ def in_processes(processes, kind, width, dtype):
 @pytest.mark.parametrize(
     ("kind", "width", "dtype", "tolerance"),
     [
-        ("undirected", 0, "float64", 1e-9),
-        ("many features", 7, "float64", 1e-9),
-        ("many features", 0, "float32", 1e-5),
+        ("undirected", 0, "float64", 1e-12),
+        ("many features", 7, "float64", 1e-12),
+        ("many features", 0, "float32", 1e-6),
     ],
 )
 def test_two_processes_find_what_one_finds(kind, width, dtype, tolerance):

@@ -13,6 +13,9 @@ _CACHE = 5 << 19  # numbers in a block of columns that products find in the cach
 _WIDTH = 16  # columns in a block where no block fits into the caches
 _IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
 _NARROWEST = 8  # columns in a block
+_LONG_CHUNK = 8192  # rows that are read together, at most
+_SHORT_CHUNK = 16  # rows, at least
+_CHUNKS = 16  # divides the number of chunks, so that up to 16 processes have nearly equal shares
 _STATES = 5  # matrices of all nodes that are kept until the embedding is computed
 _BUFFERS = 8  # blocks of columns that are in memory while the next ones are computed
 _SPILLED = 32  # numbers read in a product in the time that one takes into a file and back
@@ -41,7 +44,7 @@ class LinearPlan:
     decoder_coordinates: int = 256
     width: int = 512
     spilled: bool = False
-    chunk: int = 8192
+    chunk: int = _LONG_CHUNK
 
     @classmethod
     def of(cls, n_nodes: int, *, itemsize: int = 4, room: int | None = None) -> Self:
@@ -63,7 +66,8 @@ class LinearPlan:
             width = max(_NARROWEST, min(width, room // (_BUFFERS * column)))
         # Blocks of nearly equal width.
         width = -(-coordinates // -(-coordinates // width))
-        return cls(coordinates, factors, weight, compared, width, spilled)
+        chunk = max(_SHORT_CHUNK, -(-n_nodes // (_CHUNKS * -(-n_nodes // (_CHUNKS * _LONG_CHUNK)))))
+        return cls(coordinates, factors, weight, compared, width, spilled, chunk)
 
     def sentence(self, processes: int = 1) -> str:
         """The plan in words."""

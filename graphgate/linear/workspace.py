@@ -27,6 +27,11 @@ class Workspace:
     scratch : files from which the computation resumes if it is interrupted; without them, files
         for what does not fit into memory have no name, so that nothing is left of them.
     advance : called after every block of columns.
+
+    Attributes
+    ----------
+    mine : the rows of this process.
+    chunks : these rows, a few at a time, counted from the first of them.
     """
 
     def __init__(
@@ -39,14 +44,16 @@ class Workspace:
         advance: Callable[[], None] = lambda: None,
     ) -> None:
         self.plan, self.processes = plan, processes or Processes()
-        self.n, self.advance = n, advance
-        self._scratch = scratch
-        self.mine = self.processes.share_of(n)
-
-    @property
-    def chunks(self) -> list[slice]:
-        """The rows of this process, a few at a time, counted from the first of them."""
-        return row_chunks(self.mine.stop - self.mine.start, self.plan.chunk)
+        self.n, self.advance, self._scratch = n, advance, scratch
+        # A process has whole chunks: within a chunk, sums then have the same bits for any number of
+        # processes, and over chunks they are in double precision.
+        chunks = row_chunks(n, plan.chunk)
+        ends = [0, *(chunk.stop for chunk in chunks)]
+        shares = self.processes.shares(len(chunks))
+        self._shares = [slice(ends[share.start], ends[share.stop]) for share in shares]
+        self.mine = self._shares[self.processes.rank]
+        own = chunks[shares[self.processes.rank]]
+        self.chunks = [slice(c.start - self.mine.start, c.stop - self.mine.start) for c in own]
 
     def matrix(self, name: str, blocks: Sequence[slice], dtype: torch.dtype) -> TallMatrix:
         """For the rows of this process."""
@@ -101,9 +108,8 @@ class Workspace:
         numbers = range(first, min(first + size, len(into.columns)))
         widths = [_width(into.columns[number]) for number in numbers]
         shapes = [(n_mine, width) for width in widths] + [(0, 0)] * (size - len(widths))
-        shares = self.processes.shares(self.n)
         empty = torch.empty(0, 0, dtype=into.dtype)
-        parts = [empty if block is None else block[share] for share in shares]
+        parts = [empty if block is None else block[share] for share in self._shares]
         received = self.processes.exchanged(parts, shapes)
         for number, part in zip(numbers, received, strict=False):
             into.write_block(number, part)
@@ -131,7 +137,7 @@ class Workspace:
 
     def all_rows(self, mine: Tensor) -> Tensor:
         """(N, C), from the rows of every process."""
-        shapes = [(_width(share), mine.shape[1]) for share in self.processes.shares(self.n)]
+        shapes = [(_width(share), mine.shape[1]) for share in self._shares]
         received = self.processes.exchanged([mine] * self.processes.size, shapes)
         return received[0] if len(received) == 1 else torch.cat(received)
 
