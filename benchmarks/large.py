@@ -48,6 +48,10 @@ from graphgate.tasks.clustering import agreement as agreement_of
 from graphgate.tasks.clustering import cluster_vectors
 
 COLUMNS = 128  # of the random embedding
+_FILE = "--json results/benchmarks/large.json"
+COMPLETE = (
+    f"python benchmarks/large.py {_FILE} && python benchmarks/large.py --only columns {_FILE}"
+)
 
 
 def write_tables(folder: Path, n: int) -> dict[str, Any]:
@@ -227,7 +231,7 @@ def main() -> None:
     result: dict[str, Any] = {"runs": []}
     if given.json.exists():
         result |= json.loads(given.json.read_text("utf-8"))
-    result |= description("large.py", use_threads(None))
+    result |= description("large.py", use_threads(None), COMPLETE)
     if given.only == "columns":
         of_columns = ["--nodes", str(given.nodes or 100_000), "--child", "columns"]
         result |= isolated.run("large.py", *of_columns)

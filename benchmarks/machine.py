@@ -18,10 +18,14 @@ from graphgate.io.provenance import versions
 Spread = dict[str, float]
 
 
-def description(script: str, threads: int) -> dict[str, Any]:
-    """Command, versions, threads and processor: stands at the top of every result."""
+def description(script: str, threads: int, complete: str | None = None) -> dict[str, Any]:
+    """Command, versions, threads and processor: stands at the top of every result.
+
+    complete : the command that makes the whole result, where this one may renew a part of it.
+    """
+    command = " ".join(["python", f"benchmarks/{script}", *map(_bare, sys.argv[1:])])
     return {
-        "command": " ".join(["python", f"benchmarks/{script}", *map(_bare, sys.argv[1:])]),
+        "command": complete or command,
         "versions": versions() | _geometric(),
         "threads": threads,
         "cpu": processor(),

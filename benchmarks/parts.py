@@ -44,6 +44,10 @@ FORMS: dict[str, dict[str, Any]] = {
     "whole": {"preset": "authors", "epochs": 200, "batch_size": "full"},
     "parts": {},
 }
+COMPLETE = (
+    "python benchmarks/parts.py --graphs pubmed,wordnet,synthetic --nodes 100000,1000000 "
+    "--threads 1 --wordnet wordnet30.npz --json results/benchmarks/parts.json"
+)
 _SMALL = 50_000  # nodes up to which parts have to be asked for
 _COLUMNS = 32  # of the reconstruction at a time
 
@@ -161,7 +165,8 @@ def main() -> None:
         arguments = (given.graphs, given.forms, int(given.nodes), given.seed, given.wordnet)
         isolated.answer(lambda: fit(*arguments), limit)
         return
-    result = description("parts.py", threads) | {"dims": list(DIMS), "forms": FORMS, "fits": []}
+    result = description("parts.py", threads, COMPLETE)
+    result |= {"dims": list(DIMS), "forms": FORMS, "fits": []}
     if given.json and given.json.exists():
         result["fits"] = json.loads(given.json.read_text("utf-8"))["fits"]
     common = ["--seed", str(given.seed), "--threads", str(threads), "--limit", str(limit)]

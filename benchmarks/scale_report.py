@@ -79,7 +79,8 @@ def _processes(runs: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
 def _parts(fits: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """One row for each graph and form, with means over the seeds."""
     heads = ["graph", "nodes", "trained on", "seeds", "CPU seconds", "peak"]
-    heads += ["feature loss², per node", "structure loss, per pair", "accuracy, validation / test"]
+    heads += ["feature loss², per node", "structure loss, per pair", "loss / that of the whole"]
+    heads += ["accuracy, validation / test"]
     rows = []
     for fit in fits:
         same = [each for each in fits if _asked(each) == _asked(fit)]
@@ -89,7 +90,7 @@ def _parts(fits: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
         if fit is not same[0]:
             continue
         if fit["status"] != "ok":
-            rows.append([*cells, fit["status"], *["—"] * 4])
+            rows.append([*cells, fit["status"], *["—"] * 5])
             continue
         peak = max(each["peak_memory_mb"] for each in same)
         scores = [
@@ -104,10 +105,32 @@ def _parts(fits: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
                 f"{peak / 1024:.2f} GiB",
                 f"{mean(each['feature_square_per_node'] for each in same):.4g}",
                 f"{mean(each['structure_per_pair'] for each in same):.4g}",
+                _relative(same, fits),
                 " / ".join(scores) or "—",
             ]
         )
     return heads, rows
+
+
+def _relative(same: list[dict[str, Any]], fits: list[dict[str, Any]]) -> str:
+    """The loss beside that of the whole graph, or of a smaller one of its kind.
+
+    Losses per node and per pair are then those of as many nodes and pairs.
+    """
+    whole = [
+        each
+        for each in fits
+        if each["graph"] == same[0]["graph"] and each["form"] == "whole" and each["status"] == "ok"
+    ]
+    if not whole or whole[0] is same[0]:
+        return "—"
+
+    def feature(fit: Mapping[str, Any]) -> float:
+        return float((whole[0]["nodes"] * fit["feature_square_per_node"]) ** 0.5)
+
+    pairs = (whole[0]["loss"] - feature(whole[0])) / whole[0]["structure_per_pair"]
+    losses = [feature(each) + pairs * each["structure_per_pair"] for each in same]
+    return f"{mean(losses) / mean(each['loss'] for each in whole):.3f}"
 
 
 def _asked(fit: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -336,10 +336,20 @@ def test_what_parts_reach_stands_beside_the_whole():
         {"graph": "wordnet", "form": "whole", "status": "out of memory"},
     ]
     lines = scale_report.tables({"parts": {"fits": fits}}, report.markdown)["parts"].splitlines()
-    assert lines[2] == "| synthetic | 7 | parts | 1 | 3 | 0.50 GiB | 0.1235 | 0.5 | — |"
+    assert lines[2] == "| synthetic | 7 | parts | 1 | 3 | 0.50 GiB | 0.1235 | 0.5 | — | — |"
     assert lines[3].startswith("| pubmed | 7 | the whole | 2 |")
     assert lines[3].endswith("| 80.5 / 81.5 |")
-    assert lines[4] == "| wordnet | — | the whole | 1 | out of memory | — | — | — | — |"
+    assert lines[4] == "| wordnet | — | the whole | 1 | out of memory | — | — | — | — | — |"
+
+
+def test_the_loss_by_parts_of_a_larger_graph_is_scaled_to_that_of_the_whole():
+    common = {"graph": "synthetic", "status": "ok", "cpu_seconds": 1, "peak_memory_mb": 1}
+    whole = {"form": "whole", "nodes": 4, "feature_square_per_node": 9, "structure_per_pair": 0.5}
+    parts = {"form": "parts", "nodes": 40, "feature_square_per_node": 4, "structure_per_pair": 0.6}
+    fits = [common | whole | {"loss": 6 + 12 * 0.5}, common | parts | {"loss": 100}]
+    lines = scale_report.tables({"parts": {"fits": fits}}, report.markdown)["parts"].splitlines()
+    # Of 4 nodes and 12 pairs: (4 + 12 · 0.6) / (6 + 12 · 0.5).
+    assert lines[3].endswith("| 4 | 0.6 | 0.933 | — |")
 
 
 def test_seconds_of_communication_are_read_from_the_notes():
