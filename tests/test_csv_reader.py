@@ -315,6 +315,14 @@ def test_a_column_of_a_known_kind_is_read_as_that_kind(read):
     assert later["n"].tolist() == [3, 4]  # a number although it is padded
 
 
+def test_long_cells_are_named_and_pythons_own_limit_stays(read):
+    before = csv.field_size_limit()
+    long = "x" * (before + 1)
+    with pytest.raises(InputError, match="line 2"):
+        read(f"id,weight\n{long},1\n{long},2\n")
+    assert csv.field_size_limit() == before
+
+
 # --- quotes --------------------------------------------------------------------------------------
 
 FIVE = ["1,2,x,0.5", "2,3,x,0.5", "3,1,x,0.5", "1,4,x,0.5", "2,4,x,0.5"]

@@ -80,6 +80,7 @@ def test_the_second_and_third_version():
         ),
         (saved(np.array(["a"])).replace(b"a\0\0\0", b"\0\0\x11\0"), "text that is not Unicode"),
         (saved(np.array(["a"])).replace(b"a\0\0\0", b"\0\xd8\0\0"), "text that is not Unicode"),
+        (saved(np.array(["a"])).replace(b"a\0\0\0", b"\xff\xdf\0\0"), "text that is not Unicode"),
     ],
 )
 def test_anything_else_is_refused(content, words):

@@ -59,6 +59,8 @@ def check_pages(path) -> None:
         pages = list(_pages(data, chunk))
         sizes = sum(size for size, _ in pages)
         assert sizes <= column.total_uncompressed_size  # which includes the headers
+        first = column.dictionary_page_offset if column.has_dictionary_page else None
+        assert chunk.start == (column.data_page_offset if first is None else first)
         assert chunk.values == column.num_values <= sum(values for _, values in pages)
     assert check_claims(path, len(data)) == set()
 
@@ -177,6 +179,16 @@ def test_a_page_that_lies(tmp_path):
     content[at : at + 1] = b"\xfe\xff\xff\xff\x0f"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"claims 2,147,483,\d+ bytes"):
+        ParquetTable(path)
+
+
+def test_a_page_of_negative_size(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"source": ["a"]}), path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\x15\x00\x15") + 3] = 1  # zigzag of -1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="cannot be read as Parquet: it is damaged or truncated"):
         ParquetTable(path)
 
 

@@ -44,7 +44,6 @@ def check_claims(path: Path, size: int) -> set[str]:
         raise InputError(f"{path} cannot be read as Parquet: it is damaged or truncated") from None
     check_claim(what, "values", sum(size for size, _ in pages), size, "bytes")
     check_claim(what, "values", sum(values for _, values in pages), size, "values")
-    check_claim(what, "values", sum(chunk.values for chunk in chunks), size, "values")
     repetitive = [chunk for chunk in chunks if _DELTA_BYTE_ARRAY in chunk.encodings]
     longest = sum(chunk.values * chunk.size for chunk in repetitive)
     if longest > _LONG_TEXT * allowed("values", size):
