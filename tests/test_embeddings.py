@@ -197,6 +197,7 @@ def test_formats_refuse_what_they_cannot_store(tmp_path):
             b"node_id,e0\n1,nan\n",
             "the vector of node 1 contains a value that is not finite",
         ),
+        ("z.csv", b"node_id,e0,e1\n1,2,3\n2,4,inf\n", "the vector of node 2 contains a value that"),
         ("z.csv", b"node_id,e0\n1,x\n", "line 2, column 'e0': 'x' is not a number"),
         ("z.csv", b"node_id,label\n1,x\n", "one row of floats per node"),
         ("z.csv", b"node_id,e0\n", "one row of floats per node"),

@@ -143,6 +143,7 @@ def test_pajek_matrices(tmp_path):
         ("*vertices 2\n1 a\n1 b\n", "line 3: the vertex 1 is listed twice"),
         ("*vertices 2\n3 a\n", "line 2: '3' is not a vertex number .1 to 2"),
         ("*vertices 2\n*edges\n1 x\n", "line 3: 'x' is not a vertex number"),
+        ("*vertices 2\n*edges\n1 0\n", "line 3: '0' is not a vertex number .1 to 2"),
         ("*vertices 2\n*edges\n1\n", "line 3: an edge needs two"),
         ("*vertices 2\n*edges\n1 2 much\n", "line 3: 'much' is not a number"),
         ("*vertices 2\n*matrix\n1 2\n", "is not 2 × 2"),

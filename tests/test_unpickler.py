@@ -45,6 +45,8 @@ def _call(module: str, name: str, *arguments: bytes) -> bytes:
 
 HEAD = b"\x80\x02"
 ARRAY = old_pickle(np.arange(3, dtype=np.int32))
+BEYOND = sp.csr_matrix(np.eye(2, dtype="f4"))
+BEYOND.indices[1] = 7
 CSR = b"cscipy.sparse.csr\ncsr_matrix\n"
 DICT = b"ccollections\ndefaultdict\n"
 RECONSTRUCT = b"cnumpy.core.multiarray\n_reconstruct\n"
@@ -122,6 +124,8 @@ def test_nothing_runs(tmp_path):
         (HEAD + CSR + b")\x81}b.", "'data'"),
         (HEAD + CSR + b")\x81N}(U\x04dataK\x01u\x86b.", "."),
         (HEAD + CSR + b")\x81q\x00}(U\x04datah\x00U\x07indicesh\x00U\x06indptrh\x00ub.", "."),
+        # A matrix whose entries are not in its columns.
+        (old_pickle(BEYOND), "must be < 2"),
         # Classes that are only ever an argument.
         (HEAD + CSR + b")R.", "calls csr_matrix"),
         (HEAD + b"c__builtin__\nlist\n)R.", "only ever an argument"),

@@ -210,19 +210,18 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         start += len(piece)
     words = sorted({word for piece in pieces for word in piece.words})
     place = {word: at for at, word in enumerate(words)}
-    codes = np.empty(sum(len(piece.codes) for piece in pieces), dtype=np.int32)
-    counts = None
-    if any(piece.counts is not None for piece in pieces):
-        counts = np.ones(len(codes), dtype=np.float32)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate([p.lengths for p in pieces]))])
-    at = 0
-    for piece in pieces:
-        part = slice(at, at + len(piece.codes))
-        codes[part] = np.array([place[word] for word in piece.words], dtype=np.int32)[piece.codes]
-        if counts is not None and piece.counts is not None:
-            counts[part] = piece.counts
-        at = part.stop
-    return column_kinds.words_column(indptr, codes, counts, words)
+    codes = [
+        np.array([place[word] for word in piece.words], dtype=np.int32)[piece.codes]
+        for piece in pieces
+    ]
+    # All pieces have counts or none has: the type of the column decides.
+    counts = [piece.counts for piece in pieces if piece.counts is not None]
+    return column_kinds.words_column(
+        np.concatenate([[0], np.cumsum(np.concatenate([piece.lengths for piece in pieces]))]),
+        np.concatenate(codes),
+        np.concatenate(counts) if counts else None,
+        words,
+    )
 
 
 def _pieces(column: pa.ChunkedArray) -> Iterator[pa.Array]:
