@@ -322,3 +322,10 @@ def test_zeros_of_a_diagonal_are_no_edges(tmp_path):
     parts = {"data": np.array([[0.0, 0, 3, 1]]), "offsets": np.array([1])}
     np.savez(tmp_path / "a.npz", **parts_of("dia") | parts | {"shape": np.array([4, 4])})
     assert read_matrix(tmp_path / "a.npz").nnz == 2
+
+
+def test_stored_zeros_are_no_edges(tmp_path):
+    path = tmp_path / "a.mtx"
+    path.write_text(f"{HEAD} real general\n3 3 4\n1 2 0\n2 1 0\n2 3 1\n3 2 1\n")
+    graph = read_graph(path)
+    assert (graph.n_edges, graph.directed, graph.weighted) == (1, False, False)
