@@ -59,8 +59,9 @@ def check_pages(path) -> None:
         pages = list(_pages(data, chunk))
         sizes = sum(size for size, _ in pages)
         assert sizes <= column.total_uncompressed_size  # which includes the headers
-        first = column.dictionary_page_offset if column.has_dictionary_page else None
-        assert chunk.start == (column.data_page_offset if first is None else first)
+        if chunk.values:
+            first = column.dictionary_page_offset if column.has_dictionary_page else None
+            assert chunk.start == (column.data_page_offset if first is None else first)
         assert chunk.values == column.num_values <= sum(values for _, values in pages)
     assert check_claims(path, len(data)) == set()
 
