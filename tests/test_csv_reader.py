@@ -229,7 +229,7 @@ text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), min_si
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-@given(st.lists(text, min_size=1, max_size=5, unique=True))
+@given(st.lists(text, min_size=1, max_size=5, unique_by=str.strip))
 def test_any_text_is_an_id(tmp_path, ids):
     def quoted(value):
         return '"' + value.replace('"', '""') + '"'
@@ -313,6 +313,13 @@ def test_a_column_of_a_known_kind_is_read_as_that_kind(read):
     assert later.kinds == first.kinds
     assert later["zip"].tolist() == ["75001", "13001"]
     assert later["n"].tolist() == [3, 4]  # a number although it is padded
+
+
+@pytest.mark.filterwarnings("ignore:.*ignored")
+def test_a_place_beside_bytes_that_are_no_text(tmp_path):
+    (tmp_path / "e.csv").write_bytes(b"source,target,ignored\na,,\xd3")
+    with pytest.raises(InputError, match="line 2, column 'target': the empty cell is not an id"):
+        read_graph(tmp_path / "e.csv")
 
 
 def test_long_cells_are_named_and_pythons_own_limit_stays(read):

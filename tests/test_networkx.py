@@ -10,7 +10,7 @@ from graphs import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphgate import Attributes, Graph, InputError, from_networkx, to_networkx
+from graphgate import Attributes, Graph, InputError, from_networkx, read_graph, to_networkx
 from graphgate.errors import InputWarning
 
 
@@ -178,6 +178,17 @@ def test_a_vector_is_the_features(vector):
     graph = from_networkx(g)
     assert graph.attributes.names == ("feature[0]", "feature[1]", "town")
     assert from_networkx(g, attributes=["feature"]).x.tolist() == [[0, 1], [1, 1], [2, 1]]
+
+
+def test_a_vector_of_huge_integers_among_other_attributes(tmp_path):
+    path = tmp_path / "g.gml"
+    path.write_text(f"graph [\n node [\n id 0\n size 2\n t {10**30}\n t 0.5\n ]\n]\n")
+    attributes = read_graph(path).attributes
+    assert {name: attributes[name].tolist() for name in attributes} == {
+        "size": [2],
+        "t[0]": [1e30],
+        "t[1]": [0.5],
+    }
 
 
 def test_mostly_zero_vectors_become_sparse():

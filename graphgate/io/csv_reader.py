@@ -126,22 +126,24 @@ class CsvTable(Table):
     # --- Python, for places and errors -----------------------------------------------------------
 
     def _row(self, row: int) -> tuple[int, list[str]]:
-        return next(found for at, found in enumerate(self._records(), start=-1) if at == row)
+        # Bytes that are no text may be in a column that is not read.
+        records = self._records(errors="replace")
+        return next(found for at, found in enumerate(records, start=-1) if at == row)
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
+    def _records(self, errors: str = "strict") -> Iterator[tuple[int, list[str]]]:
         """Last line number and cells of every row, the header first; empty lines are no rows."""
-        with self._lines() as lines:
+        with self._lines(errors) as lines:
             reader = csv.reader(lines, delimiter=self.separator)
             yield from ((reader.line_num, cells) for cells in reader if cells)
 
     @contextmanager
-    def _lines(self) -> Iterator[Iterator[str]]:
+    def _lines(self, errors: str = "strict") -> Iterator[Iterator[str]]:
         limit = csv.field_size_limit(sys.maxsize)
         try:
             with (
                 decompressed(self.path) as stream,
                 io.BufferedReader(stream) as file,
-                io.TextIOWrapper(file, "utf-8-sig", newline="") as text,
+                io.TextIOWrapper(file, "utf-8-sig", errors, newline="") as text,
             ):
                 yield text
         finally:

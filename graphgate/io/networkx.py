@@ -110,7 +110,7 @@ def node_table(
     for name, values in columns.items():
         if _holds_vectors(values):
             matrix = _matrix(name, columns, ids)
-            made |= {f"{name}[{at}]": pa.array(matrix[:, at]) for at in range(matrix.shape[1])}
+            made |= {f"{name}[{at}]": _entries(matrix[:, at]) for at in range(matrix.shape[1])}
         elif (column := python_column(values)) is not None:
             made[name] = column
         elif strict:
@@ -183,6 +183,11 @@ def _matrix(name: str, columns: Mapping[str, list[Any]], ids: list[Any]) -> np.n
                 f"{node!r}; give every node a vector of the same length"
             )
     return np.stack([np.asarray(value) for value in values])
+
+
+def _entries(values: np.ndarray) -> pa.Array | None:
+    """A column of vectors; integers of more than 64 bits, objects for NumPy, become floats."""
+    return python_column(values.tolist()) if values.dtype == object else pa.array(values)
 
 
 def _masks(names: list[Any]) -> dict[str, np.ndarray]:
