@@ -210,15 +210,17 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         start += len(piece)
     words = sorted({word for piece in pieces for word in piece.words})
     place = {word: at for at, word in enumerate(words)}
-    codes = [
-        np.array([place[word] for word in piece.words], dtype=np.int32)[piece.codes]
-        for piece in pieces
-    ]
+    codes = np.empty(sum(len(piece.codes) for piece in pieces), dtype=np.int32)
+    at = 0
+    for piece in pieces:
+        places = np.array([place[word] for word in piece.words], dtype=np.int32)
+        codes[at : at + len(piece.codes)] = places[piece.codes]
+        at += len(piece.codes)
     # All pieces have counts or none has: the type of the column decides.
     counts = [piece.counts for piece in pieces if piece.counts is not None]
     return column_kinds.words_column(
         np.concatenate([[0], np.cumsum(np.concatenate([piece.lengths for piece in pieces]))]),
-        np.concatenate(codes),
+        codes,
         np.concatenate(counts) if counts else None,
         words,
     )

@@ -66,7 +66,8 @@ class LinearPlan:
             width = max(_NARROWEST, min(width, room // (_BUFFERS * column)))
         # Blocks of nearly equal width.
         width = -(-coordinates // -(-coordinates // width))
-        chunk = max(_SHORT_CHUNK, -(-n_nodes // (_CHUNKS * -(-n_nodes // (_CHUNKS * _LONG_CHUNK)))))
+        count = _CHUNKS * -(-n_nodes // (_CHUNKS * _LONG_CHUNK))
+        chunk = max(_SHORT_CHUNK, -(-n_nodes // count))
         return cls(coordinates, factors, weight, compared, width, spilled, chunk)
 
     def sentence(self, processes: int = 1) -> str:
