@@ -24,7 +24,7 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern, attention_product
 
-LARGEST_BLOCK = 1 << 27  # bytes of a block of columns: all of 512 up to 65,536 nodes in float32
+LARGEST_BLOCK = 1 << 26  # bytes of a block of columns: all of 512 up to 32,768 nodes in float32
 
 
 def chain(matrices: list[Tensor]) -> Tensor:
