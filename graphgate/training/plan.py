@@ -21,8 +21,9 @@ from graphgate.training.speed import Work
 _REORDERED_ABOVE = 8192  # nodes; a smaller graph fits into the caches in any order
 
 _PARTS_ABOVE = 50_000  # nodes; a smaller graph is trained on as a whole
-_PART = 16_384  # nodes, or a sixteenth of all if that is more: in smaller parts, nodes lack so many
-_PARTS = 16  # neighbors that the loss of a part misleads
+# In smaller parts, nodes lack so many neighbors that the loss of a part misleads.
+_SMALLEST_PART = 16_384  # nodes
+_SMALLEST_SHARE = 16  # a part has at least one node in so many
 _START = 50_000  # nodes that singular vectors are computed from, by parts
 _MOST_STEPS = 5  # steps in an epoch by parts
 
@@ -245,6 +246,8 @@ def part_size(counts: GraphCounts, batch_size: int | str, *, published: bool) ->
     if batch_size == "full" or (batch_size == "auto" and published):
         return None
     if batch_size == "auto":
-        return max(_PART, counts.nodes // _PARTS) if counts.nodes > _PARTS_ABOVE else None
+        if counts.nodes <= _PARTS_ABOVE:
+            return None
+        return max(_SMALLEST_PART, counts.nodes // _SMALLEST_SHARE)
     assert isinstance(batch_size, int)
     return batch_size if batch_size < counts.nodes else None
