@@ -20,6 +20,7 @@ from graphgate.nn.svd_start import start_from_features
 from graphgate.training import memory
 from graphgate.training.memory import (
     available_bytes,
+    embedding_bytes,
     fitting_plan,
     graph_bytes,
     training_bytes,
@@ -199,7 +200,8 @@ def test_where_nothing_fits_the_least_is_taken():
 def test_processes_split_the_columns_even_if_everything_fits():
     for room in (None, 2**50):
         assert fitting_plan(WIDE, room, 3).blocks == ColumnBlocks(171, False, 3)
-    assert fitting_plan(WIDE, 0, 3).blocks == ColumnBlocks(16, True, 3)
+    # Narrower blocks would not make it less: the embedding is not split.
+    assert fitting_plan(WIDE, 0, 3).blocks == ColumnBlocks(32, True, 3)
 
 
 def test_other_forms_have_no_blocks():
@@ -207,6 +209,10 @@ def test_other_forms_have_no_blocks():
         plan = replace(WIDE, architecture=Architecture(1000, (512, 512), **settings))
         assert fitting_plan(plan, 0, 2) == plan
 
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc"
+)
 
 PEAK = """
 import json, sys, torch, numpy as np
@@ -238,11 +244,26 @@ for limit in map(int, sys.argv[1:]):
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
-def test_blocks_take_as_much_memory_as_counted():
-    limits = [150 << 20, 100 << 20]
+EMBEDDING = """
+import json, sys, torch
+from graphgate.datasets.synthetic import community_graph
+from graphgate.estimators.gate import GATE
+from graphgate.experiments.measure import measured, resident
+torch.set_num_threads(1)
+nodes, activation = int(sys.argv[1]), sys.argv[2]
+small = community_graph(900, 3000, 300, n_entries=9000)
+gate = GATE(dims=(128, 128), epochs=1, activation=activation, progress=False).fit(small)
+graph = community_graph(nodes, 5 * nodes, 300, n_entries=10 * nodes)
+before = resident()
+with measured() as cost:
+    z = gate.transform(graph)
+print(json.dumps(cost.peak_memory_mb - before))
+"""
+
+
+def lines_of(script: str, *arguments: object) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, *map(str, limits)],
+        [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -250,9 +271,27 @@ def test_blocks_take_as_much_memory_as_counted():
         # What is freed goes back to the system at once, so that the peak is that of the arrays.
         env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"},
     )
+    return done.stdout.splitlines()
+
+
+@needs_proc
+@pytest.mark.parametrize("activation", ["identity", "relu"])
+def test_an_embedding_takes_as_much_memory_as_counted(activation):
+    nodes = 80_000
+    counts = GraphCounts.planned(nodes, 5 * nodes, 300, 10 / 300)
+    plan = TrainingPlan(counts, Architecture(300, (128, 128), activation))
+    (peak,) = map(json.loads, lines_of(EMBEDDING, nodes, activation))
+    assert 0.7 * embedding_bytes(plan) < peak * 2**20 < 1.05 * embedding_bytes(plan)
+    assert training_bytes(fitting_plan(plan, 0)) >= embedding_bytes(plan) > nodes * 128 * 4
+
+
+@needs_proc
+def test_blocks_take_as_much_memory_as_counted():
+    limits = [150 << 20, 100 << 20]
+    lines = lines_of(PEAK, *limits)
     counts = GraphCounts.planned(40_000, 120_000, 300, 400_000 / (40_000 * 300))
     whole = TrainingPlan(counts, Architecture(300, (256, 256)))
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [json.loads(line) for line in lines]
     for limit, (peak, spilled, blocks) in zip(limits, found, strict=True):
         plan = fitting_plan(whole, limit)
         assert (spilled, blocks) == (plan.blocks.spilled, 256 // plan.blocks.width)

@@ -24,12 +24,21 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern, attention_product
 
-LARGEST_BLOCK = 1 << 26  # bytes of a block of columns: all of 512 up to 32,768 nodes in float32
+LARGEST_BLOCK = 1 << 22  # bytes of a block of columns: all of 512 up to 2,048 nodes in float32
+_NARROWEST = 16  # columns in a block, however many nodes there are
 
 
 def chain(matrices: list[Tensor]) -> Tensor:
     """The product of matrices from right to left, as the leftmost one, (F, d), is the largest."""
     return reduce(lambda right, left: left @ right, reversed(matrices))
+
+
+def block_width(n_nodes: int, n_columns: int, itemsize: int) -> int:
+    """Columns of H that `FoldedEncoder.encode` computes at a time, by blocks.
+
+    A fixed rule: the last bits of a dense product depend on the number of its columns.
+    """
+    return min(n_columns, max(_NARROWEST, LARGEST_BLOCK // (n_nodes * itemsize)))
 
 
 def score_vectors(model: GATEModel) -> Tensor | None:
@@ -94,8 +103,8 @@ class FoldedEncoder(NamedTuple):
             return h
 
         n, d = x.shape[0], self.b.shape[1]
-        width = max(1, LARGEST_BLOCK // (n * self.b.itemsize)) if by_blocks else d
-        if width >= d:
+        width = block_width(n, d, self.b.itemsize) if by_blocks else d
+        if width == d:
             return EncoderOutput(by_columns(self.b, through_layers), attention)  # (N, D)
         h = self.b.new_empty(n, d)
         for start in range(0, d, width):

@@ -1,9 +1,9 @@
 """Memory that a planned run needs, and memory that is available on this machine.
 
-The peak of a run is the largest of five moments: when the weights are drawn, when they are set to
-singular vectors, when the nodes are reordered, when the attention pattern is built, and during a
-step. By parts, the first and the last are those of a part, and the embedding of the whole graph is
-a further one. Each term says what it counts.
+The peak of a run is the largest of six moments: when the weights are drawn, when they are set to
+singular vectors, when the nodes are reordered, when the attention pattern is built, during a step,
+and when the trained network embeds the graph. By parts, all but the last are those of a part. Each
+term says what it counts.
 While training, indices have 32 bits.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import prod
 from pathlib import Path
 
-from graphgate.nn.collapsed import LARGEST_BLOCK
+from graphgate.nn.collapsed import block_width
 from graphgate.nn.collapsed_step import buffer_shapes
 from graphgate.nn.features import row_blocks
 from graphgate.nn.svd_start import BLOCK, candidates
@@ -55,6 +55,7 @@ def training_bytes(plan: TrainingPlan) -> int:
         kept + reordering,
         kept + 56 * counts.attended + 40 * counts.nodes,  # the pattern, its transpose, sorting
         kept + _features(plan) + pattern + width * _step_numbers(plan),
+        embedding_bytes(plan),
     )
 
 
@@ -86,23 +87,38 @@ def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> Tr
 
 def _training_bytes_by_parts(plan: TrainingPlan) -> int:
     """Parts, and what all of their gradients take; singular vectors of a large part; embedding."""
-    counts, part, d = plan.counts, plan.of_part, plan.architecture.dims[-1]
-    width = plan.dtype.itemsize
+    counts, part, width = plan.counts, plan.of_part, plan.dtype.itemsize
     started_from = replace(part, counts=counts.shrunk(plan.start_nodes))
     start = graph_bytes(started_from.counts) + _svd_start(started_from)
     gradients = (2 * plan.parts_per_step + 1) * plan.n_parameters * width
     walked = 12 * counts.pairs * counts.directed  # edges in both directions
-    # X in another precision, and the squares of its entries.
-    x = counts.entries * (8 + width * (width != 4)) + 16 * counts.nodes
-    pattern = counts.attended * (2 * _INDEX + width * counts.weighted) + 20 * counts.nodes
-    layers, matrix = len(plan.architecture.dims), counts.nodes * d * width
-    attention = (layers + 4) * counts.attended * width
-    blocks = 4 * min(matrix, LARGEST_BLOCK)
     return max(
         _WORKSPACE + plan.n_parameters * width + start * plan.svd_start,
         training_bytes(part) + graph_bytes(part.counts) + gradients + walked,
-        _WORKSPACE + x + 40 * counts.attended + 40 * counts.nodes,  # the pattern is built
-        _WORKSPACE + x + pattern + attention + matrix + blocks,
+        _WORKSPACE + embedding_bytes(plan),
+    )
+
+
+def embedding_bytes(plan: TrainingPlan) -> int:
+    """H of all nodes with its attention, and what its columns or layers are computed in."""
+    counts, width, dims = plan.counts, plan.dtype.itemsize, plan.architecture.dims
+    # X in another precision, and the squares of its entries.
+    x = counts.entries * (8 + width * (width != 4)) + 16 * counts.nodes
+    pattern = counts.attended * (2 * _INDEX + width * counts.weighted) + 20 * counts.nodes
+    attention = (len(dims) + 4) * counts.attended * width
+    if plan.architecture.activation == "identity":
+        block = block_width(counts.nodes, dims[-1], width)
+        columns = min(3 * dims[-1], dims[-1] + 4 * block)
+    else:
+        columns = 4 * max(dims)  # of a layer: its input, the product with W, σ of it, the output
+    weights = 2 * plan.n_parameters * width  # as trained, and folded
+    return (
+        weights
+        + x
+        + max(
+            40 * counts.attended + 40 * counts.nodes,  # the pattern is built
+            pattern + attention + counts.nodes * columns * width,
+        )
     )
 
 
