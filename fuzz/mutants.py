@@ -249,6 +249,7 @@ def noticed_by(bug: Bug, folder: Path) -> str | None:
     failed = [line.split(" ")[1] for line in lines if line.startswith(("FAILED ", "ERROR "))]
     assert done.returncode in (0, 1, 2), done.stdout + done.stderr
     if done.returncode and not failed:
+        assert " Timeout " in done.stdout + done.stderr, done.stdout + done.stderr
         return "the time limit"
     return failed[0].removeprefix("tests/") if failed else None
 
