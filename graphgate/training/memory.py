@@ -105,21 +105,16 @@ def embedding_bytes(plan: TrainingPlan) -> int:
     # X in another precision, and the squares of its entries.
     x = counts.entries * (8 + width * (width != 4)) + 16 * counts.nodes
     pattern = counts.attended * (2 * _INDEX + width * counts.weighted) + 20 * counts.nodes
-    attention = (len(dims) + 4) * counts.attended * width
+    kept, computing = (n * counts.attended * width for n in (len(dims), 4))  # of attention
     if plan.architecture.activation == "identity":
         block = block_width(counts.nodes, dims[-1], width)
-        columns = min(3 * dims[-1], dims[-1] + 4 * block)
-    else:
-        columns = 4 * max(dims)  # of a layer: its input, the product with W, σ of it, the output
+        columns = min(2 * dims[-1], dims[-1] + 3 * block)
+        most = kept + max(computing, counts.nodes * columns * width)
+    else:  # of a layer: its input, the product with W, σ of it, the output
+        most = kept + computing + counts.nodes * 4 * max(dims) * width
     weights = 2 * plan.n_parameters * width  # as trained, and folded
-    return (
-        weights
-        + x
-        + max(
-            40 * counts.attended + 40 * counts.nodes,  # the pattern is built
-            pattern + attention + counts.nodes * columns * width,
-        )
-    )
+    building = 40 * counts.attended + 40 * counts.nodes
+    return weights + x + max(building, pattern + most)
 
 
 def _svd_start(plan: TrainingPlan) -> int:
