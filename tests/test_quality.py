@@ -92,7 +92,7 @@ def test_runs_are_stored_once_and_shown(folder, tmp_path):
     for run in runs[1:]:
         store.add(run, {"accuracy": 50.0 + run.seed, "nmi": 1.0})
     text = quality_markdown(store, ["linear", "smoothing-2"], store.graphs())
-    assert "| S²GC, K = 2 | 50.5 ± 0.7 |" in text
+    assert "| S²GC, K = 2 | 50.5 ± 0.7 (2) |" in text
     assert "| LinearGATE − better smoothing |" in text
 
 

@@ -228,7 +228,7 @@ def _reproduce_quality(
 
     store, rows = quality.QualityStore(results / "quality"), methods or list(quality.METHODS)
     if run:
-        planned = quality.planned_runs(rows, names, graphs, runs or 5)
+        planned = quality.planned_runs(rows, names, graphs, runs or quality.RUNS)
         n_new = quality.run_quality(store, planned)
         say(f"{n_new:,} new runs; all runs are in {store.folder}")
     else:

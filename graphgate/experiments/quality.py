@@ -46,7 +46,8 @@ PUBLIC_STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 MEMORY = 16 << 30  # bytes of address space beyond which a run is stopped
 _CORES = 2
 _HOPELESS = 1.25  # times the limit; a run whose first epochs project to more is not continued
-_SLOW_RUNS = 2  # on graphs other than the citation graphs
+RUNS = 5  # per method and graph, unless a number is given
+_SLOW_RUNS = 2  # of methods that train, on graphs other than the citation graphs
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,10 @@ class QualityStore:
 
 
 def planned_runs(
-    methods: Sequence[str], graphs: Sequence[str] | None, folder: Path | str | None, n_runs: int
+    methods: Sequence[str],
+    graphs: Sequence[str] | None,
+    folder: Path | str | None,
+    n_runs: int = RUNS,
 ) -> list[QualityRun]:
     """Every run of the comparison; `folder` holds the graphs that are not citation graphs."""
     archives = {} if folder is None else list_archives(folder)
@@ -216,11 +220,12 @@ def planned_runs(
         QualityRun(method, name, seed, None if name in NAMES else archives[name])
         for name in names
         for method in methods
-        for seed in range(_runs_of(method, name, n_runs))
+        for seed in range(runs_of(method, name, n_runs))
     ]
 
 
-def _runs_of(method: str, graph: str, n_runs: int) -> int:
+def runs_of(method: str, graph: str, n_runs: int = RUNS) -> int:
+    """How many runs of a method on a graph the comparison has."""
     slow = method not in QUICK and graph not in NAMES
     return min(n_runs, _SLOW_RUNS) if slow else n_runs
 

@@ -5,7 +5,7 @@ from statistics import mean, stdev
 
 from graphgate.datasets.planetoid import NAMES
 from graphgate.experiments.methods import find_method
-from graphgate.experiments.quality import QualityStore
+from graphgate.experiments.quality import QualityStore, runs_of
 
 SMOOTHINGS = ("smoothing-2", "smoothing-16")
 # Metric -> title of its table.
@@ -23,7 +23,8 @@ TITLES = {
 def quality_markdown(store: QualityStore, methods: Sequence[str], graphs: Sequence[str]) -> str:
     """Every table that has a value; mean and standard deviation over the runs, in percent.
 
-    The last row is the difference between LinearGATE and the better of the two smoothings.
+    Where fewer runs are stored than the comparison has, their number is in parentheses. The last
+    row is the difference between LinearGATE and the better of the two smoothings.
     """
     parts = []
     for metric, title in TITLES.items():
@@ -65,7 +66,9 @@ def _cell(store: QualityStore, method: str, graph: str, metric: str) -> str:
     found = values(store, method, graph, metric)
     if not found:
         return "—"
-    return f"{mean(found):.1f}" + (f" ± {stdev(found):.1f}" if len(found) > 1 else "")
+    spread = f" ± {stdev(found):.1f}" if len(found) > 1 else ""
+    few = f" ({len(found)})" if len(found) < runs_of(method, graph) else ""
+    return f"{mean(found):.1f}{spread}{few}"
 
 
 def _gain(store: QualityStore, graph: str, metric: str) -> float | None:
