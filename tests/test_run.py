@@ -123,10 +123,21 @@ def test_an_embedding_by_blocks_of_columns_is_the_same(monkeypatch, dense):
         "attention_product",
         lambda pattern, values, m: widths.append(m.shape[1]) or product(pattern, values, m),
     )
-    monkeypatch.setattr(collapsed, "LARGEST_BLOCK", 3 * 60 * 8)
+    monkeypatch.setattr(collapsed, "_LARGEST_BLOCK", 3 * 60 * 8)
     monkeypatch.setattr(collapsed, "_NARROWEST", 1)
     np.testing.assert_allclose(gate.transform(graph), expected, rtol=1e-12)
     assert widths[-4:] == [3, 3, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "n_columns", "itemsize", "width"),
+    [
+        *[(1000, 512, 4, 512), (4096, 512, 4, 256), (4096, 512, 8, 128)],
+        *[(10**6, 512, 4, 16), (10**6, 8, 4, 8)],
+    ],
+)
+def test_blocks_of_an_embedding_are_narrow_but_not_too_narrow(n_nodes, n_columns, itemsize, width):
+    assert collapsed.block_width(n_nodes, n_columns, itemsize) == width
 
 
 def graphs_of_several_sizes() -> list[Graph]:

@@ -203,10 +203,7 @@ class QualityStore:
 
 
 def planned_runs(
-    methods: Sequence[str],
-    graphs: Sequence[str] | None,
-    folder: Path | str | None,
-    n_runs: int = RUNS,
+    methods: Sequence[str], graphs: Sequence[str] | None, folder: Path | str | None, n_runs: int
 ) -> list[QualityRun]:
     """Every run of the comparison; `folder` holds the graphs that are not citation graphs."""
     archives = {} if folder is None else list_archives(folder)

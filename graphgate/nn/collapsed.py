@@ -24,8 +24,8 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern, attention_product
 
-LARGEST_BLOCK = 1 << 22  # bytes of a block of columns: all of 512 up to 2,048 nodes in float32
-_NARROWEST = 16  # columns in a block, however many nodes there are
+_LARGEST_BLOCK = 1 << 22  # bytes of a block of columns: 512 up to 2,048 nodes in float32
+_NARROWEST = 16  # columns in a block, however many bytes these take
 
 
 def chain(matrices: list[Tensor]) -> Tensor:
@@ -38,7 +38,7 @@ def block_width(n_nodes: int, n_columns: int, itemsize: int) -> int:
 
     A fixed rule: the last bits of a dense product depend on the number of its columns.
     """
-    return min(n_columns, max(_NARROWEST, LARGEST_BLOCK // (n_nodes * itemsize)))
+    return min(n_columns, max(_NARROWEST, _LARGEST_BLOCK // (n_nodes * itemsize)))
 
 
 def score_vectors(model: GATEModel) -> Tensor | None:
