@@ -31,8 +31,11 @@ from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
 
-GRAPHS = ("cora", "citeseer", "cora_ml", "acm", "citeseer_full", "texas", "wisconsin")
-SMALL = {"dims": (64, 32)}
+COMPLETE = "python benchmarks/defaults.py --folder FOLDER --json results/gate-defaults.json"
+GRAPHS = (
+    *("cora", "citeseer", "pubmed", "cora_ml", "acm", "citeseer_full", "dblp", "film"),
+    *("blogcatalog", "flickr", "texas", "wisconsin"),
+)
 SETTINGS: dict[str, dict[str, Any]] = {
     "own": {},
     "own (64, 32)": {"dims": (64, 32)},
@@ -120,7 +123,7 @@ def main() -> None:
         result |= json.loads(given.json.read_text(encoding="utf-8"))
     if given.renew:
         result["graphs"] = {}
-    result |= description("defaults.py", use_threads(1)) | {"settings": SETTINGS}
+    result |= description("defaults.py", use_threads(1), COMPLETE) | {"settings": SETTINGS}
     for name in listed(given.graphs):
         graph = load(name, given.folder)
         of_graph = result["graphs"].setdefault(name, {})

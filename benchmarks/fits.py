@@ -27,6 +27,7 @@ from graphgate.experiments.methods import find_method
 from graphgate.experiments.quality import METHODS, QUICK, QualityRun
 from graphgate.io.files import write_json
 
+COMPLETE = "python benchmarks/fits.py --graphs FOLDER --json results/benchmarks/fits.json"
 FEW = 4  # epochs from which a long fit is projected
 EPOCHS = {"gate": 200}  # of a preset, where they are not among the parameters
 
@@ -77,7 +78,7 @@ def main() -> None:
     result: dict[str, Any] = {"fits": {}}
     if given.json and given.json.exists():
         result |= json.loads(given.json.read_text("utf-8"))
-    result |= description("fits.py", use_threads(None)) | {"longest": given.longest}
+    result |= description("fits.py", use_threads(None), COMPLETE) | {"longest": given.longest}
     common = ["--longest", str(given.longest), "--limit", str(given.limit)]
     common += ["--graphs", str(given.graphs)] if given.graphs else []
     for run in runs:

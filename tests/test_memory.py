@@ -63,7 +63,7 @@ def test_all_buffers_of_a_step_are_counted(dims, feature_weight):
     assert 0 < rest < 0.3 * held  # attention, the pattern, and Xᵀ
 
 
-@pytest.mark.parametrize(("nodes", "features"), [(20_000, 50), (500, 4000)])
+@pytest.mark.parametrize(("nodes", "features"), [(20_000, 50), (500, 4000), (100, 9000)])
 def test_the_arrays_of_a_start_from_singular_vectors_are_counted(nodes, features):
     graph = community_graph(nodes, 3 * nodes, features, n_entries=10 * nodes)
     architecture = Architecture(features, (16, 8))
@@ -75,7 +75,7 @@ def test_the_arrays_of_a_start_from_singular_vectors_are_counted(nodes, features
     tracemalloc.stop()
     plan = TrainingPlan(GraphCounts.of(graph), architecture, svd_start=True)
     counted = training_bytes(plan) - 24 * 2**20 - plan.n_parameters * 4
-    assert 0.6 * peak < counted < 2 * peak + plan.n_parameters * 32
+    assert 0.9 * peak < counted < 2 * peak + plan.n_parameters * 32
 
 
 def bytes_of(dims=(64, 32), *, dtype=torch.float32, feature_loss=True, **counts) -> int:

@@ -34,7 +34,7 @@ def start_from_features(model: GATEModel, graph: Graph, rng: np.random.Generator
     dims = model.architecture.dims
     dtype = np.float64 if first.dtype == torch.float64 else np.float32
     x = scaled(graph.x, dtype)
-    vectors = axes_of_features(x, max(dims[0], _CANDIDATES), rng)
+    vectors = axes_of_features(x, candidates(dims), rng)
     if min(dims) < vectors.shape[1]:
         squares = _squares(x, vectors, [uniform_attention(graph, dtype)] * len(dims))
         vectors = vectors @ _principal_axes(vectors.T @ squares)[1][:, : dims[0]]
@@ -48,9 +48,17 @@ def start_from_features(model: GATEModel, graph: Graph, rng: np.random.Generator
             parameter.zero_()
 
 
-def candidates(dims: Sequence[int], n_features: int) -> int:
-    """The number of columns that the subspace iteration works with."""
-    return min(max(dims[0], _CANDIDATES) + _EXTRA, n_features)
+def candidates(dims: Sequence[int]) -> int:
+    """How many singular vectors layers of these sizes choose from."""
+    return max(dims[0], _CANDIDATES)
+
+
+def iterated_columns(count: int, shape: tuple[int, ...]) -> int:
+    """How many columns the search for `count` singular vectors of an X of this shape works with.
+
+    As many as X has rows span all that there is to find.
+    """
+    return min(count + _EXTRA, *shape)
 
 
 def axes_of_features(x: Features, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -59,12 +67,13 @@ def axes_of_features(x: Features, count: int, rng: np.random.Generator) -> np.nd
     By subspace iteration. Its random start is in the space of features, so that the order of nodes
     does not matter. The largest entry of each vector is positive.
     """
-    f = x.shape[1]
-    basis = np.eye(f, dtype=x.dtype)
-    if count + _EXTRA < f:
-        basis = rng.standard_normal((f, count + _EXTRA)).astype(x.dtype)
+    f, columns = x.shape[1], iterated_columns(count, x.shape)
+    if columns == f:
+        basis = np.eye(f, dtype=x.dtype)
+    else:
+        basis = np.linalg.qr(rng.standard_normal((f, columns)).astype(x.dtype))[0]
         for _ in range(_PASSES):
-            basis = np.linalg.qr(_squares(x, np.linalg.qr(basis)[0]))[0]
+            basis = np.linalg.qr(_squares(x, basis))[0]
     squares, axes = _principal_axes(basis.T @ _squares(x, basis))
     rank = int((squares > squares[0] * 10 * np.finfo(x.dtype).eps).sum())
     vectors = basis @ axes[:, : min(count, rank)]

@@ -18,7 +18,7 @@ from pathlib import Path
 from graphgate.nn.collapsed import block_width
 from graphgate.nn.collapsed_step import buffer_shapes
 from graphgate.nn.features import row_blocks
-from graphgate.nn.svd_start import BLOCK, candidates
+from graphgate.nn.svd_start import BLOCK, candidates, iterated_columns
 from graphgate.training.blocked_step import chunk_rows, matrices_per_block
 from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
 
@@ -125,9 +125,10 @@ def _svd_start(plan: TrainingPlan) -> int:
     counts, width = plan.counts, plan.dtype.itemsize
     x = counts.entries * (width + _INDEX * counts.sparse)
     averages = counts.attended * (2 * (8 + _INDEX) + width) + 20 * counts.nodes
-    f, k = counts.features, candidates(plan.architecture.dims, counts.features)
+    f, count = counts.features, candidates(plan.architecture.dims)
+    k = iterated_columns(count, (counts.nodes, f))
     blocks = 3 * counts.nodes * min(BLOCK, k) * width
-    return x + averages + blocks + f * k * (4 * width + 56) + 24 * k**2
+    return x + averages + blocks + f * k * (2 * width + 40) + 24 * k**2
 
 
 def _features(plan: TrainingPlan) -> int:
