@@ -22,11 +22,16 @@ import fuzz_report
 import hosts
 import report
 
-from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, SETTINGS
+from graphgate.experiments.experiment import (
+    CLASSIFICATION_SETTINGS,
+    SETTINGS,
+    find_experiment,
+    with_std,
+)
 from graphgate.experiments.methods import find_method
 from graphgate.experiments.quality import METHODS as QUALITY_METHODS
 from graphgate.experiments.quality import QualityStore
-from graphgate.experiments.quality_table import quality_markdown, values
+from graphgate.experiments.quality_table import cell, quality_markdown, values
 from graphgate.experiments.reproduce import reproduce
 from graphgate.experiments.results_table import ResultsTable
 
@@ -55,14 +60,14 @@ def accuracy() -> str:
         for form, table in (("authors", setting), ("paper", "formulations")):
             method = "gate" if form == "authors" else "gate-paper"
             cells = [
-                cell
-                for cell in _stored(table, [method]).cells()
-                if cell.experiment.setting == setting
+                each
+                for each in _stored(table, [method]).cells()
+                if each.experiment.setting == setting
             ]
-            if any(cell.evaluation for cell in cells):
-                rows.append([setting, f"graphgate, `{form}`", *(cell.ours() for cell in cells)])
+            if any(each.evaluation for each in cells):
+                rows.append([setting, f"graphgate, `{form}`", *(each.ours() for each in cells)])
             if form == "paper":
-                rows.append([setting, "the paper (100)", *(cell.published() for cell in cells)])
+                rows.append([setting, "the paper (100)", *(each.published() for each in cells)])
     heads = ["setting", "accuracy in % (runs)", *(name.capitalize() for name in DATASETS)]
     return report.markdown(heads, rows)
 
@@ -81,12 +86,26 @@ def summary(store: QualityStore) -> str:
     return report.markdown(["method", *heads], rows)
 
 
+def published(store: QualityStore) -> str:
+    """The methods of the comparison that are not in the paper, beside what their authors report."""
+    rows = []
+    for method in ("cca-ssg", "graphmae"):
+        for graph in DATASETS:
+            experiment = find_experiment(method, graph, "transductive")
+            assert experiment is not None
+            ours = [cell(store, method, graph, m) for m in ("public", "public_paper_probe")]
+            reported = with_std(*experiment.published["accuracy"])
+            rows.append([find_method(method).title, graph.capitalize(), *ours, reported])
+    heads = ["method", "graph", "strength chosen", "the paper's probe", "published"]
+    return report.markdown(heads, rows)
+
+
 def observations() -> str:
     """The paper's three observations on its ablation, each checked against our runs."""
     found = {
-        (cell.experiment.setting, cell.experiment.dataset, cell.experiment.method): cell.evaluation
-        for cell in _stored("ablation").cells()
-        if cell.evaluation is not None
+        (each.experiment.setting, each.experiment.dataset, each.experiment.method): each.evaluation
+        for each in _stored("ablation").cells()
+        if each.evaluation is not None
     }
     rows = []
     for setting in CLASSIFICATION_SETTINGS:
@@ -157,7 +176,7 @@ def choices() -> str:
 def defaults() -> str:
     """GATE in our own form beside the reference implementation's settings, means over seeds."""
     stored = json.loads(DEFAULTS.read_text(encoding="utf-8"))
-    rows = []
+    rows, found = [], []
     for graph, settings in stored["graphs"].items():
         if not {"own", "authors"} <= settings.keys():
             continue
@@ -165,12 +184,16 @@ def defaults() -> str:
             {key: mean(run[key] for run in settings[name].values()) for key in DEFAULT_FIGURES}
             for name in ("own", "authors")
         )
-        accuracy = [each["val_accuracy"] for each in (own, authors)]
         ratio = own["cpu_seconds"] / authors["cpu_seconds"]
-        shown = [f"{value:.1f}" for value in accuracy] + [f"{accuracy[0] - accuracy[1]:+.1f}"]
-        rows.append([graph, str(len(settings["own"])), *shown, f"{ratio:.2f}"])
+        found.append((own["val_accuracy"], authors["val_accuracy"], ratio))
+        rows.append([graph, str(len(settings["own"])), *_defaults_row(*found[-1])])
+    rows.append(["mean", "", *_defaults_row(*map(mean, zip(*found, strict=True)))])
     heads = ["graph", "seeds", "our own form", '`preset="authors"`', "difference"]
     return report.markdown([*heads, "fraction of its time"], rows)
+
+
+def _defaults_row(own: float, authors: float, ratio: float) -> list[str]:
+    return [f"{own:.1f}", f"{authors:.1f}", f"{own - authors:+.1f}", f"{ratio:.2f}"]
 
 
 def outputs() -> dict[str, str]:
@@ -192,7 +215,7 @@ def tables() -> dict[str, str]:
     store = QualityStore(ROOT / "results" / "quality")
     if graphs := store.graphs():
         made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)
-        made["summary"] = summary(store)
+        made |= {"summary": summary(store), "published": published(store)}
     made |= {"choices": choices(), "defaults": defaults()}
     if ATTENTION.exists():
         made["attention"] = attention()

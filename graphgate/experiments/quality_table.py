@@ -29,8 +29,8 @@ def quality_markdown(store: QualityStore, methods: Sequence[str], graphs: Sequen
     parts = []
     for metric, title in TITLES.items():
         shown = [name for name in graphs if not metric.startswith("public") or name in NAMES]
-        rows = [[_cell(store, method, name, metric) for name in shown] for method in methods]
-        if not any(cell != "—" for row in rows for cell in row):
+        rows = [[cell(store, method, name, metric) for name in shown] for method in methods]
+        if not any(each != "—" for row in rows for each in row):
             continue
         lines = [
             f"### {title}",
@@ -41,7 +41,7 @@ def quality_markdown(store: QualityStore, methods: Sequence[str], graphs: Sequen
         lines += [
             f"| {find_method(method).title} | {' | '.join(row)} |"
             for method, row in zip(methods, rows, strict=True)
-            if any(cell != "—" for cell in row)
+            if any(each != "—" for each in row)
         ]
         gains = [_gain(store, name, metric) for name in shown]
         cells = ["—" if gain is None else f"{gain:+.1f}" for gain in gains]
@@ -56,7 +56,8 @@ def values(store: QualityStore, method: str, graph: str, metric: str) -> list[fl
     return [run[metric] for run in runs if metric in run]
 
 
-def _cell(store: QualityStore, method: str, graph: str, metric: str) -> str:
+def cell(store: QualityStore, method: str, graph: str, metric: str) -> str:
+    """Mean and standard deviation of the metric, or why there is none."""
     runs = store.runs(method, graph)
     for run in runs.values():
         if "stopped" in run:
