@@ -87,7 +87,7 @@ def summary(store: QualityStore) -> str:
 
 
 def published(store: QualityStore) -> str:
-    """The methods of the comparison that are not in the paper, beside what their authors report."""
+    """The accuracy of methods that are not in the paper, beside the published one."""
     rows = []
     for method in ("cca-ssg", "graphmae"):
         for graph in DATASETS:
