@@ -125,8 +125,8 @@ def _svd_start(plan: TrainingPlan) -> int:
     counts, width = plan.counts, plan.dtype.itemsize
     x = counts.entries * (width + _INDEX * counts.sparse)
     averages = counts.attended * (2 * (8 + _INDEX) + width) + 20 * counts.nodes
-    f, count = counts.features, candidates(plan.architecture.dims)
-    k = iterated_columns(count, (counts.nodes, f))
+    f = counts.features
+    k = iterated_columns(candidates(plan.architecture.dims), (counts.nodes, f))
     blocks = 3 * counts.nodes * min(BLOCK, k) * width
     return x + averages + blocks + f * k * (2 * width + 40) + 24 * k**2
 
