@@ -3,8 +3,8 @@
     python benchmarks/defaults.py --folder FOLDER --json results/gate-defaults.json
 
 10 % of the nodes train a multinomial logistic regression on rows of unit length or standardized
-columns, another 10 % choose among both and C, on five random splits, or 20 of a graph below 1,000
-nodes. Test nodes are never looked at.
+columns, another 10 % choose among both and C, on as many random splits as have 5,000 validation
+nodes together, but at least five and at most 20. Test nodes are never looked at.
 FOLDER has the graphs as NumPy archives (x_data, x_indices, x_indptr, x_shape, adj_indices,
 adj_indptr, labels); the citation graphs are those of the package. Runs that the file already has
 are kept, unless --renew; so is what was tried with other programs, "tried_before".
@@ -42,6 +42,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "authors": {"preset": "authors"},
 }
 _STRENGTHS = (1, 10, 100, 1000)
+_VALIDATION = 5000  # nodes of all splits together
+_FEWEST_SPLITS, _MOST_SPLITS = 5, 20
 
 
 def load(name: str, folder: Path | None) -> Graph:
@@ -60,10 +62,10 @@ def load(name: str, folder: Path | None) -> Graph:
 def validation_accuracy(z: np.ndarray, labels: np.ndarray) -> float:
     """The mean over random splits of the best accuracy on validation nodes, in percent."""
     known = np.flatnonzero(labels >= 0)
+    size = len(known) // 10
     found = []
-    for split in range(5 if len(known) > 1000 else 20):
+    for split in range(n_splits(size)):
         nodes = np.random.default_rng(split).permutation(known)
-        size = len(nodes) // 10
         train, val = nodes[:size], nodes[size : 2 * size]
         scores = [
             LogisticRegression(C=c, max_iter=200, tol=1e-3)
@@ -74,6 +76,11 @@ def validation_accuracy(z: np.ndarray, labels: np.ndarray) -> float:
         ]
         found.append(max(scores))
     return 100 * float(np.mean(found))
+
+
+def n_splits(size: int) -> int:
+    """How many random splits with this many validation nodes each."""
+    return min(max(-(-_VALIDATION // size), _FEWEST_SPLITS), _MOST_SPLITS)
 
 
 def measure(graph: Graph, settings: dict[str, Any], seed: int) -> dict[str, Any]:

@@ -173,6 +173,17 @@ def choices() -> str:
     return report.markdown([*heads, "public: Cora / Citeseer / Pubmed"], rows)
 
 
+def decoder_terms() -> str:
+    """The terms of the structure decoder that were tried, on validation edges."""
+    stored = json.loads(CHOICES.read_text(encoding="utf-8"))["decoder_terms"]
+    figures = {tried["setting"]: tried["figures"] for tried in stored["tried"]}
+    start, rows = figures[stored["start"]], []
+    for setting, found in figures.items():
+        gain = mean(found[graph] - start[graph] for graph in found)
+        rows.append([setting, str(len(found)), f"{mean(found.values()):.2f}", f"{gain:+.2f}"])
+    return report.markdown(["terms", "graphs", "AUC", "to nine terms"], rows)
+
+
 def defaults() -> str:
     """GATE in our own form beside the reference implementation's settings, means over seeds."""
     stored = json.loads(DEFAULTS.read_text(encoding="utf-8"))
@@ -216,7 +227,7 @@ def tables() -> dict[str, str]:
     if graphs := store.graphs():
         made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)
         made |= {"summary": summary(store), "published": published(store)}
-    made |= {"choices": choices(), "defaults": defaults()}
+    made |= {"choices": choices(), "decoder_terms": decoder_terms(), "defaults": defaults()}
     if ATTENTION.exists():
         made["attention"] = attention()
     if OUTPUTS.exists():

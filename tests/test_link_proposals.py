@@ -31,9 +31,10 @@ class Fitted:
         adjacency, n_nodes = self.graph.adjacency, self.graph.n_nodes
         blocks = dict(unit_blocks(self.states, self.decoder.reconstruction, np.arange(n_nodes)))
         degrees = blocks.pop(DEGREES).numpy()[:, 0].astype(np.float64)
-        *weights, of_sum, of_product = self.decoder.weights
+        *weights, of_sum, of_product, of_isolated = self.decoder.weights
         logits = self.decoder.bias + of_sum * np.add.outer(degrees, degrees)
         logits += of_product * np.outer(degrees, degrees)
+        logits += of_isolated * np.add.outer(degrees == 0, degrees == 0, dtype=float)
         for name, block in blocks.items():
             logits += weights[TERMS.index(name)] * (block @ block.T).numpy()
         pairs = np.argwhere(np.triu((adjacency + adjacency.T).toarray() == 0, 1))

@@ -68,9 +68,9 @@ def test_the_arrays_of_a_start_from_singular_vectors_are_counted(nodes, features
     graph = community_graph(nodes, 3 * nodes, features, n_entries=10 * nodes)
     architecture = Architecture(features, (16, 8))
     model = GATEModel(architecture, np.random.default_rng(0))
-    start_from_features(model, graph, np.random.default_rng(0))  # imports what it needs
+    start_from_features(model, graph, Loss(), np.random.default_rng(0))  # imports what it needs
     tracemalloc.start()
-    start_from_features(model, graph, np.random.default_rng(0))
+    start_from_features(model, graph, Loss(), np.random.default_rng(0))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     plan = TrainingPlan(GraphCounts.of(graph), architecture, svd_start=True)

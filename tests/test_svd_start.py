@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from graphs import model_for, random_graph
+from graphs import model_for, parts_of, random_graph
 
 from graphgate.graph.graph import Graph
 from graphgate.nn import svd_start
+from graphgate.nn.losses import Loss
 from graphgate.nn.svd_start import axes_of_features, start_from_features
+from graphgate.training.objective import loss_parts
+
+UNSCALED = Loss(structure_weight=0.0)  # with which the weights are as the singular vectors are
 
 
 def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
@@ -18,9 +22,9 @@ def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
     return left @ np.diag(2.0 ** -np.arange(rank)) @ right.T
 
 
-def started(graph: Graph, dims: tuple[int, ...], **settings):
+def started(graph: Graph, dims: tuple[int, ...], loss=UNSCALED, **settings):
     model = model_for(graph, dims, **settings)
-    start_from_features(model, graph, np.random.default_rng(1))
+    start_from_features(model, graph, loss, np.random.default_rng(1))
     return model
 
 
@@ -112,6 +116,43 @@ def test_columns_beyond_the_rank_are_small_and_random():
         assert len(np.unique(rest)) == rest.size
     for weight, encoder_weight in zip(model.decoder_weight, model.encoder_weight, strict=True):
         assert torch.equal(weight, encoder_weight.T)
+
+
+@pytest.mark.parametrize("dims", [(3,), (4, 3), (4, 8)])
+def test_linear_weights_grow_by_the_cube_root_of_the_best_factor(dims, monkeypatch):
+    graph, seen = random_graph(2, n=25, f=6), []
+
+    def factor(x, unit, vectors, *others):
+        seen.append((unit, vectors.shape[1]))
+        return 64.0
+
+    plain = started(graph, dims)
+    monkeypatch.setattr(svd_start, "best_factor", factor)
+    grown = started(graph, dims, Loss())
+    for before, after in zip(plain.encoder_weight, grown.encoder_weight, strict=True):
+        np.testing.assert_allclose(after.detach(), 2 ** (1 / len(dims)) * before.detach())
+    assert seen == [(graph.x.max(), min(dims))]
+    curved = started(graph, dims, Loss(), activation="tanh")
+    np.testing.assert_allclose(curved.encoder_weight[0].detach(), plain.encoder_weight[0].detach())
+
+
+@pytest.mark.parametrize("activation", ["identity", "relu"])
+def test_a_decoder_with_weights_of_its_own_starts_with_those_of_the_encoder(activation):
+    graph = random_graph(3, n=20, f=6)
+    model = started(graph, (5, 4), Loss(), tied_weights=False, activation=activation)
+    for weight, encoder_weight in zip(model.decoder_weight, model.encoder_weight, strict=True):
+        assert torch.equal(weight, encoder_weight.T)
+
+
+def test_training_starts_with_a_lower_loss():
+    """Features of a length that is usual for frequencies of words."""
+    graph = random_graph(2, n=60, f=8)
+    graph = graph.with_x(0.1 * graph.x)
+    first = [
+        loss_parts("plain", started(graph, (8, 8), loss), *parts_of(graph), Loss())["loss"].item()
+        for loss in (UNSCALED, Loss())
+    ]
+    assert first[1] < 0.98 * first[0]
 
 
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])

@@ -58,8 +58,8 @@ PRESETS = {
 OWN = Preset(
     epochs=30,
     learning_rate=None,
-    patience=10,
-    tolerance=0.04,
+    patience=5,
+    tolerance=0.02,
     svd_start=True,
     scale_free=True,
 )

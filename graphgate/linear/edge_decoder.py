@@ -1,8 +1,11 @@
 """The structure decoder: how likely an edge between two nodes is.
 
 The score of a pair is a weighted sum of the cosine similarities of its nodes in several blocks and
-of two terms of their degrees. The handful of weights is a logistic regression on edges that were
+of three terms of their degrees. The handful of weights is a logistic regression on edges that were
 hidden for this purpose, against as many random pairs of nodes without an edge.
+
+A node without edges has no structure factors, and its neighborhood is itself, so its similarities
+are not comparable with those of other nodes. One of the terms makes up for that.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -36,8 +39,10 @@ TERMS = (
     "smoothed structure factors",
     "sum of log degrees",
     "product of log degrees",
+    "nodes without edges",
 )
-DEGREES = "log degrees"  # from which the last two are computed
+DEGREES = "log degrees"  # from which the last three are computed
+N_SIMILARITIES = TERMS.index("sum of log degrees")
 FEWEST = 20  # hidden edges that a decoder can be fitted on
 _HIDDEN = 0.1  # fraction of the edges that are hidden, half of them for the reported AUC
 _BLOCK = 1 << 13  # pairs that are scored together
@@ -143,18 +148,22 @@ def unit_blocks(
 
 
 def pair_terms(blocks: Iterable[tuple[str, Tensor]], pairs: np.ndarray) -> np.ndarray:
-    """(M, 9), the `TERMS` of (M, 2) pairs of rows of the blocks."""
+    """(M, 10), the `TERMS` of (M, 2) pairs of rows of the blocks."""
     found = np.zeros((len(pairs), len(TERMS)))
     for term, block in blocks:
         if term == DEGREES:
-            degrees = block.numpy()[:, 0][pairs]
-            found[:, -2], found[:, -1] = degrees.sum(axis=1), degrees.prod(axis=1)
+            found[:, N_SIMILARITIES:] = np.stack(degree_terms(*block.numpy()[:, 0][pairs.T]), 1)
             continue
         for start in range(0, len(pairs), _BLOCK):
             left, right = torch.from_numpy(pairs[start : start + _BLOCK].T.copy())
             dots = (block[left] * block[right]).sum(dim=1)
             found[start : start + _BLOCK, TERMS.index(term)] = dots.numpy()
     return found
+
+
+def degree_terms(left: np.ndarray, right: np.ndarray) -> list[np.ndarray]:
+    """The terms of degrees, from the logarithms of those of both nodes of pairs."""
+    return [left + right, left * right, (left == 0).astype(float) + (right == 0)]
 
 
 def _logistic(terms: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, float]:

@@ -17,7 +17,14 @@ from sklearn.metrics import euclidean_distances
 from torch import Tensor
 
 from graphgate.linear.decomposition import right_singular_vectors
-from graphgate.linear.edge_decoder import DEGREES, TERMS, EdgeDecoder, unit_blocks
+from graphgate.linear.edge_decoder import (
+    DEGREES,
+    N_SIMILARITIES,
+    TERMS,
+    EdgeDecoder,
+    degree_terms,
+    unit_blocks,
+)
 from graphgate.linear.node_states import NodeStates
 
 _COLUMNS = 64  # of the projection
@@ -39,7 +46,9 @@ def propose_links(
     pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
     for rows, others in _candidates(keys, degrees, seed):
         found = (queries[rows] @ keys[others].T).numpy().astype(np.float64)
-        found += decoder.weights[-2] * np.add.outer(degrees[rows], degrees[others])
+        terms = degree_terms(degrees[rows][:, None], degrees[others])
+        for weight, term in zip(decoder.weights[N_SIMILARITIES:], terms, strict=True):
+            found += weight * term
         edges = known[rows][:, others].tocoo()
         found[edges.row, edges.col] = -np.inf
         found[rows[:, None] == others] = -np.inf
@@ -56,14 +65,14 @@ def propose_links(
 
 
 def _joined(decoder: EdgeDecoder, states: NodeStates) -> tuple[Tensor, Tensor, np.ndarray]:
-    """Keys and queries, (N, ·) each, whose inner products are all terms but the sum of degrees;
-    and the logarithms of degrees, (N,).
+    """Keys and queries, (N, ·) each, whose inner products are all terms but those of degrees; and
+    the logarithms of degrees, (N,).
     """
     everyone = np.arange(states.workspace.n)
     blocks = dict(unit_blocks(states, decoder.reconstruction, everyone))
-    terms = dict(zip(TERMS, decoder.weights.tolist(), strict=True)) | {DEGREES: decoder.weights[-1]}
-    queries = [float(terms[name]) * block for name, block in blocks.items()]
-    degrees: np.ndarray = blocks[DEGREES].numpy()[:, 0]
+    degrees: np.ndarray = blocks.pop(DEGREES).numpy()[:, 0]
+    terms = dict(zip(TERMS, decoder.weights.tolist(), strict=True))
+    queries = [terms[name] * block for name, block in blocks.items()]
     return torch.cat(list(blocks.values()), dim=1), torch.cat(queries, dim=1), degrees
 
 

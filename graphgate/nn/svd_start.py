@@ -2,6 +2,11 @@
 
 Without edges and without a structure loss, the optimum of a linear auto-encoder is known: the top
 right singular vectors of X. Training that starts there has only to learn what the edges add.
+
+With a structure loss, larger weights are better, up to a factor that can be found without training.
+Where they have to grow in training instead, they grow most along what neighbors have in common:
+this helps where neighbors are alike, and costs what a node has of its own. The start is a third of
+the way.
 """
 
 from collections.abc import Sequence
@@ -12,17 +17,26 @@ import torch
 
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
+from graphgate.nn.attention import constant_coefficients
 from graphgate.nn.autoencoder import GATEModel
+from graphgate.nn.features import FeatureMatrix
+from graphgate.nn.losses import Loss
+from graphgate.nn.pattern import AttentionPattern
+from graphgate.nn.start_scale import BLOCK, best_factor
 
 _CANDIDATES = 256  # singular vectors to choose from, at least
 _EXTRA, _PASSES = 16, 3  # of the subspace iteration: additional columns, and passes
-BLOCK = 64  # columns at a time, so that N×64 is the largest array
+_WAY = 1 / 3  # exponent of the best factor; results/gate-defaults.json has others that were tried
 _FILL = 0.1  # weights without a singular vector, as a fraction of the random ones
 
 
 @torch.no_grad()
-def start_from_features(model: GATEModel, graph: Graph, rng: np.random.Generator) -> None:
+def start_from_features(
+    model: GATEModel, graph: Graph, loss: Loss, rng: np.random.Generator
+) -> None:
     """Set W(1) to right singular vectors of X, and every further W to the identity.
+
+    In a linear network, all W are then multiplied by one number.
 
     Where a layer is smaller than the number of singular vectors, those combinations come first that
     averaging over neighbors keeps most of: the principal axes of averaged X. Columns beyond the
@@ -41,11 +55,28 @@ def start_from_features(model: GATEModel, graph: Graph, rng: np.random.Generator
     _set_columns(first, torch.from_numpy(vectors))
     for weight in others:
         _set_columns(weight, torch.eye(weight.shape[0], min(weight.shape)))
+    if model.architecture.activation == "identity":
+        factor = _best_factor(model, graph, x, vectors[:, : min(dims)], loss)
+        for weight in model.encoder_weight:
+            weight.mul_(factor ** (_WAY / 2 / len(dims)))
     for weight, encoder_weight in zip(model.decoder_weight, model.encoder_weight, strict=False):
         weight.copy_(encoder_weight.T)
     for parameter in model.parameters():
         if parameter.ndim == 1:
             parameter.zero_()
+
+
+def _best_factor(
+    model: GATEModel, graph: Graph, x: Features, vectors: np.ndarray, loss: Loss
+) -> float:
+    device, dtype = torch.device("cpu"), model.encoder_weight[0].dtype
+    features = FeatureMatrix(x, device=device, dtype=dtype)
+    pattern = AttentionPattern(graph, device=device, dtype=dtype, gradients=False)
+    kind = "ones" if model.architecture.attention == "ones" else "uniform"
+    attention = constant_coefficients(pattern, kind, dtype)
+    unit, n_layers = _largest(graph.x) or 1.0, len(model.architecture.dims)
+    kept = torch.from_numpy(vectors)
+    return best_factor(features, unit, kept, pattern, attention, n_layers, loss)
 
 
 def candidates(dims: Sequence[int]) -> int:
@@ -83,8 +114,11 @@ def axes_of_features(x: Features, count: int, rng: np.random.Generator) -> np.nd
 
 def scaled(x: Features, dtype: type) -> Features:
     """X divided by its largest absolute value, as squares of large numbers overflow."""
-    largest = np.abs(x if isinstance(x, np.ndarray) else x.data).max(initial=0)
-    return (x / (largest or 1)).astype(dtype, copy=False)
+    return (x / (_largest(x) or 1)).astype(dtype, copy=False)
+
+
+def _largest(x: Features) -> float:
+    return float(np.abs(x if isinstance(x, np.ndarray) else x.data).max(initial=0))
 
 
 def uniform_attention(graph: Graph, dtype: type) -> sp.csr_array:

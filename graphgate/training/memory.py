@@ -118,16 +118,18 @@ def embedding_bytes(plan: TrainingPlan) -> int:
 
 
 def _svd_start(plan: TrainingPlan) -> int:
-    """X scaled, the averages over neighbors, blocks of columns, and F×k matrices.
+    """X scaled; averages over neighbors, or the pattern with its dot products; blocks of columns;
+    and F×k matrices.
 
     Some of the latter are in double precision, in which QR decompositions are computed.
     """
     counts, width = plan.counts, plan.dtype.itemsize
     x = counts.entries * (width + _INDEX * counts.sparse)
-    averages = counts.attended * (2 * (8 + _INDEX) + width) + 20 * counts.nodes
+    averages = counts.attended * (2 * (8 + _INDEX) + 2 * width) + 28 * counts.nodes
     f = counts.features
     k = iterated_columns(candidates(plan.architecture.dims), (counts.nodes, f))
-    blocks = 3 * counts.nodes * min(BLOCK, k) * width
+    columns = max(3 * min(BLOCK, k), 4 * min(BLOCK, *plan.architecture.dims))
+    blocks = counts.nodes * columns * width
     return x + averages + blocks + f * k * (2 * width + 40) + 24 * k**2
 
 
