@@ -94,7 +94,12 @@ def different_in_process(processes) -> tuple[str, list[str]]:
     return "", []
 
 
-def test_two_processes_give_the_bits_of_one(tmp_path):
+@pytest.mark.parametrize("block", [None, 1, 3], ids=["whole", "4 blocks", "2 uneven blocks"])
+def test_two_processes_give_the_bits_of_one(block, tmp_path, monkeypatch):
+    """Also where they share the blocks of columns in which an embedding is computed."""
+    if block is not None:
+        monkeypatch.setattr(collapsed, "_LARGEST_BLOCK", 1)
+        monkeypatch.setattr(collapsed, "_NARROWEST", block)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     expected = GATE(**SETTINGS | {"parts_per_step": 3}, epochs=6).fit(random_graph(0, n=120))

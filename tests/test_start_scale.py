@@ -11,7 +11,7 @@ from graphgate.graph.graph import Graph
 from graphgate.nn.attention import constant_coefficients
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
-from graphgate.nn.start_scale import best_factor
+from graphgate.nn.start_scale import best_exponent
 from graphgate.training.objective import loss_parts
 
 
@@ -27,7 +27,8 @@ def found_factor(
     _, pattern = parts_of(graph)
     scaled = FeatureMatrix(graph.x / unit, device=torch.device("cpu"), dtype=torch.float64)
     attention = constant_coefficients(pattern, kind, torch.float64)
-    return best_factor(scaled, unit, vectors, pattern, attention, n_layers, loss)
+    exponent = best_exponent(scaled, unit, vectors, pattern, attention, n_layers, loss)
+    return math.exp(exponent)
 
 
 @torch.no_grad()

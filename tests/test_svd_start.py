@@ -1,5 +1,7 @@
 """Initial weights from the features, against NumPy's singular value decomposition."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -124,16 +126,24 @@ def test_linear_weights_grow_by_the_cube_root_of_the_best_factor(dims, monkeypat
 
     def factor(x, unit, vectors, *others):
         seen.append((unit, vectors.shape[1]))
-        return 64.0
+        return math.log(64.0)
 
     plain = started(graph, dims)
-    monkeypatch.setattr(svd_start, "best_factor", factor)
+    monkeypatch.setattr(svd_start, "best_exponent", factor)
     grown = started(graph, dims, Loss())
     for before, after in zip(plain.encoder_weight, grown.encoder_weight, strict=True):
         np.testing.assert_allclose(after.detach(), 2 ** (1 / len(dims)) * before.detach())
     assert seen == [(graph.x.max(), min(dims))]
     curved = started(graph, dims, Loss(), activation="tanh")
     np.testing.assert_allclose(curved.encoder_weight[0].detach(), plain.encoder_weight[0].detach())
+
+
+@pytest.mark.parametrize(("exponent", "power"), [(1e6, 30), (-1e6, -30)])
+def test_weights_neither_overflow_nor_vanish(exponent, power, monkeypatch):
+    graph = random_graph(2, n=25, f=6)
+    monkeypatch.setattr(svd_start, "best_exponent", lambda *_: exponent)
+    weight = started(graph, (6,), Loss()).encoder_weight[0].detach()
+    np.testing.assert_allclose(torch.linalg.vector_norm(weight, dim=0), math.exp(power))
 
 
 @pytest.mark.parametrize("activation", ["identity", "relu"])

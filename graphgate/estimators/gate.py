@@ -281,8 +281,7 @@ class GATE(GraphEmbedder):
     def _encode(self, graph: Graph, processes: Processes | None = None) -> EmbeddedGraph:
         """A sparse X stays sparse here: one product does not pay for making it dense.
 
-        processes : those that call this. Each computes a share of the columns where that does not
-            change a bit: a dense product depends on how many there are.
+        processes : those that call this, of which each computes a share of the columns.
         """
         weight = self.model_.encoder_weight[0]
         x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
@@ -291,8 +290,10 @@ class GATE(GraphEmbedder):
         if isinstance(self._encoder, GATEModel):
             encoded = self._encoder.encode(x, pattern, by_blocks=True)
         else:
-            shared = (processes if processes and x.is_sparse else Processes()).by_columns
-            encoded = self._encoder.encode(x, pattern, by_blocks=True, by_columns=shared)
+            processes = processes or Processes()
+            encoded = self._encoder.encode(
+                x, pattern, by_blocks=True, by_columns=processes.by_columns, at_once=processes.size
+            )
         if not all(bool(rows.isfinite().all()) for rows in encoded.h.split(1 << 14)):
             raise DivergenceError(
                 "the embedding has values that are not finite: weights or features are too large; "

@@ -69,7 +69,8 @@ def attention_layers(
     return attention
 
 
-ByColumns = Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor]
+Columns = Callable[[Tensor], Tensor]
+ByColumns = Callable[[Tensor, Columns, int], Tensor]
 
 
 class FoldedEncoder(NamedTuple):
@@ -85,12 +86,14 @@ class FoldedEncoder(NamedTuple):
         pattern: AttentionPattern,
         *,
         by_blocks: bool = False,
-        by_columns: ByColumns = lambda b, function: function(b),
+        by_columns: ByColumns = lambda b, function, width: function(b),
+        at_once: int = 1,
     ) -> EncoderOutput:
         """The same result as `GATEModel.encode`, up to rounding.
 
         `by_blocks`, a large H is computed some columns at a time, which do not depend on others.
-        by_columns : applies a function that acts on each column.
+        by_columns : applies a function to whole blocks of columns, of the given width.
+        at_once : how many blocks it is given.
         """
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
@@ -105,11 +108,16 @@ class FoldedEncoder(NamedTuple):
         n, d = x.shape[0], self.b.shape[1]
         width = block_width(n, d, self.b.itemsize) if by_blocks else d
         if width == d:
-            return EncoderOutput(by_columns(self.b, through_layers), attention)  # (N, D)
+            return EncoderOutput(through_layers(self.b), attention)  # (N, D)
+
+        def by_block(b: Tensor) -> Tensor:
+            """Whoever has the columns, in the same blocks: their number decides the last bits."""
+            return torch.cat([through_layers(m.contiguous()) for m in b.split(width, dim=1)], dim=1)
+
         h = self.b.new_empty(n, d)
-        for start in range(0, d, width):
-            columns = slice(start, start + width)
-            h[:, columns] = by_columns(self.b[:, columns].contiguous(), through_layers)
+        for start in range(0, d, at_once * width):
+            columns = slice(start, start + at_once * width)
+            h[:, columns] = by_columns(self.b[:, columns], by_block, width)
         return EncoderOutput(h, attention)
 
 

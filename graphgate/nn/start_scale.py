@@ -2,14 +2,16 @@
 
 If the folded weights B of a linear network are multiplied by √t, then all h_i·h_j and all of X̂ are
 multiplied by t. Where the columns of B are orthonormal, three moments per node and one dot product
-per attended pair give the loss for every t, and this loss is a convex function of t.
+per attended pair give the loss for every t. It is a convex function of t, so its derivative has one
+root.
 """
 
 import math
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
+from scipy.special import expit
 from torch import Tensor
 
 from graphgate.nn.features import FeatureMatrix
@@ -19,11 +21,12 @@ from graphgate.nn.products import row_dot
 
 BLOCK = 64  # columns at a time, so that N×64 is the largest array
 _REACH = 1e3  # how far beyond what either loss suggests the best factor is looked for
-_LARGEST = 700.0  # exponent whose power is finite
+_GRID = 64  # results are multiples of its inverse, so that rounding in products does not matter
+_LARGEST, _SMALLEST = 700.0, 1e-300  # exponent whose power is finite; number whose root is
 
 
 @torch.no_grad()
-def best_factor(
+def best_exponent(
     x: FeatureMatrix,
     unit: float,
     vectors: Tensor,
@@ -32,14 +35,14 @@ def best_factor(
     n_layers: int,
     loss: Loss,
 ) -> float:
-    """The t that minimizes the loss of a linear network; 1 where there is no such t.
+    """The logarithm of the t that minimizes the loss of a linear network; 0 without such a t.
 
     x : the features divided by `unit`.
     vectors : (F, k) B, orthonormal columns.
     attention : (E,) coefficients, the same in all layers.
     """
     if not (loss.feature_weight and loss.structure_weight and vectors.shape[1]):
-        return 1.0
+        return 0.0
     dots = None
     squares = x.square_norms.numpy()  # ‖x_i‖²
     cross, found = np.zeros_like(squares), np.zeros_like(squares)  # x_i·x̂_i and ‖x̂_i‖²
@@ -61,22 +64,27 @@ def best_factor(
         if 0 < more < math.inf and 0 < less < math.inf
     ]
     if not suggested:
-        return 1.0
+        return 0.0
 
-    def value(exponent: float) -> float:
+    rows = loss.feature_form == "rows"
+    if not rows:
+        squares, cross, found = (each.sum(keepdims=True) for each in (squares, cross, found))
+
+    def slope(exponent: float) -> float:
+        """The derivative of the loss by t, divided by `unit`."""
         t = math.exp(min(exponent, _LARGEST))
-        errors = np.maximum(squares - 2 * t * cross + t * t * found, 0)
-        rows = loss.feature_form == "rows"
-        feature = np.sqrt(errors).sum() if rows else math.sqrt(errors.sum())
+        errors = np.sqrt(np.maximum(squares - 2 * t * cross + t * t * found, _SMALLEST))
+        feature = ((t * found - cross) / errors).sum()
         grown = math.exp(min(exponent + 2 * math.log(unit), _LARGEST)) * pairs
-        structure = np.logaddexp(0, -grown).sum()
-        return float(loss.feature_weight * unit * feature + loss.structure_weight * structure)
+        structure = unit * (pairs * expit(-grown)).sum()
+        return float(loss.feature_weight * feature - loss.structure_weight * structure)
 
     reach = math.log(_REACH)
-    bounds = (min(suggested) - reach, max(suggested) + reach)
+    low, high = min(suggested) - reach, max(suggested) + reach
     with np.errstate(over="ignore", invalid="ignore"):
-        best = minimize_scalar(value, bounds=bounds, method="bounded", options={"xatol": 1e-3}).x
-    return math.exp(best)
+        if not slope(low) < 0 < slope(high):
+            return 0.0
+        return round(_GRID * brentq(slope, low, high)) / _GRID
 
 
 def _through(pattern: AttentionPattern, attention: Tensor, m: Tensor, n_layers: int) -> Tensor:

@@ -9,6 +9,7 @@ this helps where neighbors are alike, and costs what a node has of its own. The 
 the way.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,11 +23,14 @@ from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.nn.start_scale import BLOCK, best_factor
+from graphgate.nn.start_scale import BLOCK, best_exponent
 
 _CANDIDATES = 256  # singular vectors to choose from, at least
 _EXTRA, _PASSES = 16, 3  # of the subspace iteration: additional columns, and passes
-_WAY = 1 / 3  # exponent of the best factor; results/gate-defaults.json has others that were tried
+_WAY = (
+    1 / 3
+)  # of the logarithm of the best factor; results/gate-defaults.json has others that were tried
+_MOST = 30.0  # logarithm of the largest factor of weights, far from overflow in single precision
 _FILL = 0.1  # weights without a singular vector, as a fraction of the random ones
 
 
@@ -56,9 +60,9 @@ def start_from_features(
     for weight in others:
         _set_columns(weight, torch.eye(weight.shape[0], min(weight.shape)))
     if model.architecture.activation == "identity":
-        factor = _best_factor(model, graph, x, vectors[:, : min(dims)], loss)
+        exponent = _best_exponent(model, graph, x, vectors[:, : min(dims)], loss)
         for weight in model.encoder_weight:
-            weight.mul_(factor ** (_WAY / 2 / len(dims)))
+            weight.mul_(math.exp(np.clip(_WAY * exponent / 2 / len(dims), -_MOST, _MOST)))
     for weight, encoder_weight in zip(model.decoder_weight, model.encoder_weight, strict=False):
         weight.copy_(encoder_weight.T)
     for parameter in model.parameters():
@@ -66,7 +70,7 @@ def start_from_features(
             parameter.zero_()
 
 
-def _best_factor(
+def _best_exponent(
     model: GATEModel, graph: Graph, x: Features, vectors: np.ndarray, loss: Loss
 ) -> float:
     device, dtype = torch.device("cpu"), model.encoder_weight[0].dtype
@@ -76,7 +80,7 @@ def _best_factor(
     attention = constant_coefficients(pattern, kind, dtype)
     unit, n_layers = _largest(graph.x) or 1.0, len(model.architecture.dims)
     kept = torch.from_numpy(vectors)
-    return best_factor(features, unit, kept, pattern, attention, n_layers, loss)
+    return best_exponent(features, unit, kept, pattern, attention, n_layers, loss)
 
 
 def candidates(dims: Sequence[int]) -> int:
