@@ -4,7 +4,7 @@
 
 10 % of the nodes train a multinomial logistic regression on rows of unit length or standardized
 columns, another 10 % choose among both and C, on as many random splits as have 5,000 validation
-nodes together, but at least five and at most 20. Test nodes are never looked at.
+nodes together, but at least five and at most 20, or on --splits. Test nodes are never looked at.
 FOLDER has the graphs as NumPy archives (x_data, x_indices, x_indptr, x_shape, adj_indices,
 adj_indptr, labels); the citation graphs are those of the package. Runs that the file already has
 are kept, unless --renew; so is what was tried with other programs, "tried_before".
@@ -67,12 +67,12 @@ def load(name: str, folder: Path | None) -> Graph:
         return Graph(x.astype(np.float32), adjacency, labels=file["labels"])
 
 
-def validation_accuracy(z: np.ndarray, labels: np.ndarray) -> float:
+def validation_accuracy(z: np.ndarray, labels: np.ndarray, splits: int) -> float:
     """The mean over random splits of the best accuracy on validation nodes, in percent."""
     known = np.flatnonzero(labels >= 0)
     size = len(known) // 10
     found = []
-    for split in range(n_splits(size)):
+    for split in range(splits):
         nodes = np.random.default_rng(split).permutation(known)
         train, val = nodes[:size], nodes[size : 2 * size]
         scores = [
@@ -86,16 +86,21 @@ def validation_accuracy(z: np.ndarray, labels: np.ndarray) -> float:
     return 100 * float(np.mean(found))
 
 
-def n_splits(size: int) -> int:
-    """How many random splits with this many validation nodes each."""
+def n_splits(labels: np.ndarray) -> int:
+    """How many random splits together have enough validation nodes."""
+    size = np.count_nonzero(labels >= 0) // 10
     return min(max(-(-_VALIDATION // size), _FEWEST_SPLITS), _MOST_SPLITS)
 
 
-def measure(graph: Graph, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+def measure(
+    graph: Graph, settings: dict[str, Any], seed: int, splits: int | None
+) -> dict[str, Any]:
     gate = GATE(**settings, random_state=seed, progress=False).fit(graph)
     assert graph.labels is not None
+    splits = splits or n_splits(graph.labels)
     return {
-        "val_accuracy": round(validation_accuracy(gate.embedding_, graph.labels), 2),
+        "val_accuracy": round(validation_accuracy(gate.embedding_, graph.labels, splits), 2),
+        "splits": splits,
         "epochs": len(gate.history_),
         "stopped": gate.history_.stopped,
         "loss": [round(gate.history_["loss"][0], 1), round(min(gate.history_["loss"]), 1)],
@@ -142,6 +147,7 @@ def main() -> None:
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     parser.add_argument("--settings", nargs="+", default=[*SETTINGS], choices=SETTINGS)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--splits", type=int, help="random splits; by default, see above")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--renew", action="store_true", help="measure everything again")
     parser.add_argument("--seconds", action="store_true", help="measure the time of a fit only")
@@ -167,7 +173,7 @@ def main() -> None:
             runs = of_graph.setdefault(setting, {})
             for seed in range(given.seeds):
                 if str(seed) not in runs:
-                    runs[str(seed)] = measure(graph, SETTINGS[setting], seed)
+                    runs[str(seed)] = measure(graph, SETTINGS[setting], seed, given.splits)
                     print(name, setting, seed, runs[str(seed)], flush=True)
                     write_json(given.json, result)
     write_json(given.json, result)

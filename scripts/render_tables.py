@@ -197,9 +197,12 @@ def defaults() -> str:
         seconds = stored["seconds"][graph]
         ratio = seconds["own"]["median"] / seconds["authors"]["median"]
         found.append((own, authors, ratio))
-        rows.append([graph, str(len(settings["own"])), *_defaults_row(*found[-1])])
-    rows.append(["mean", "", *_defaults_row(*map(mean, zip(*found, strict=True)))])
-    heads = ["graph", "seeds", "our own form", '`preset="authors"`', "difference"]
+        splits = {run["splits"] for runs in settings.values() for run in runs.values()}
+        assert len(splits) == 1, f"{graph} was measured on different numbers of splits"
+        counts = [str(len(settings["own"])), str(*splits)]
+        rows.append([graph, *counts, *_defaults_row(*found[-1])])
+    rows.append(["mean", "", "", *_defaults_row(*map(mean, zip(*found, strict=True)))])
+    heads = ["graph", "seeds", "splits", "our own form", '`preset="authors"`', "difference"]
     return report.markdown([*heads, "fraction of its time"], rows)
 
 

@@ -27,9 +27,8 @@ from graphgate.nn.start_scale import BLOCK, best_exponent
 
 _CANDIDATES = 256  # singular vectors to choose from, at least
 _EXTRA, _PASSES = 16, 3  # of the subspace iteration: additional columns, and passes
-_WAY = (
-    1 / 3
-)  # of the logarithm of the best factor; results/gate-defaults.json has others that were tried
+# Of the logarithm of the best factor. results/gate-defaults.json has others that were tried.
+_WAY = 1 / 3
 _MOST = 30.0  # logarithm of the largest factor of weights, far from overflow in single precision
 _FILL = 0.1  # weights without a singular vector, as a fraction of the random ones
 
