@@ -11,9 +11,8 @@ are kept, unless --renew; so is what was tried with other programs, "tried_befor
 
     python benchmarks/defaults.py --folder FOLDER --json results/gate-defaults.json --seconds
 
-measures the processor time of one fit instead, on an otherwise idle machine: medians of rounds in
-which both forms take turns. The 200 epochs of the reference implementation are projected from its
-first ones.
+measures the processor time of one fit instead, on one thread: medians of rounds in which both forms
+take turns. The 200 epochs of the reference implementation are projected from its first ones.
 """
 
 from __future__ import annotations

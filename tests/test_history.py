@@ -59,7 +59,12 @@ def test_runs_with_too_few_or_too_small_steps_are_far_from_converged(losses):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"epochs": 1}, {"epochs": 3}, {"preset": "authors", "dims": (64, 32)}]
+    "settings",
+    [
+        {"epochs": 1},
+        {"epochs": 3, "structure_weight": 100},
+        {"preset": "authors", "dims": (64, 32)},
+    ],
 )
 def test_gate_warns_when_it_is_far_from_converged(settings):
     with pytest.warns(TrainingWarning, match="still falling after"):

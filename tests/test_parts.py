@@ -13,7 +13,7 @@ from graphgate.graph.joining import join_graphs
 from graphgate.nn.losses import Loss
 from graphgate.training.distributed import Processes
 from graphgate.training.objective import training_objective
-from graphgate.training.part_objective import PartObjective, planned_objective, start_problem
+from graphgate.training.part_objective import PartObjective, planned_objective, start_graph
 from graphgate.training.parts import Scaling, WalkParts, WholeGraphParts, parts_of
 from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
 
@@ -195,9 +195,6 @@ def test_large_graphs_start_from_a_part():
     graph = Graph(sp.eye_array(n, 4, format="csr"), sp.csr_array((n, n)))
     model = model_for(random_graph(0, n=9, f=4), (4, 3))
     plan = TrainingPlan(GraphCounts.of(graph), model.architecture, part_size=4096)
-    part, loss = start_problem(plan, graph, Loss(), 0)
-    assert part.n_nodes < plan.start_nodes + 1 == 50_001
-    assert loss.feature_weight == pytest.approx((n / part.n_nodes) ** 0.5)
-    assert loss.structure_weight == pytest.approx(n / part.n_nodes)
+    assert start_graph(plan, graph, 0).n_nodes < plan.start_nodes + 1 == 50_001
     whole = TrainingPlan(GraphCounts.of(graph), model.architecture)
-    assert start_problem(whole, graph, Loss(), 0) == (graph, Loss())
+    assert start_graph(whole, graph, 0) is graph

@@ -190,3 +190,25 @@ def test_sparse_features_are_trained_on_by_parts():
     edges = np.random.default_rng(0).integers(0, 150, (400, 2))
     gate = GATE(**SETTINGS, epochs=6).fit(Graph.from_edges(x, edges))
     assert np.isfinite(gate.embedding_).all()
+
+
+def test_by_parts_it_takes_more_epochs_to_see_that_the_loss_stalls():
+    def stops(**settings) -> list[tuple[float, float]]:
+        found = [
+            GATE(**settings).checked_settings(5, by_parts=by_parts)[2] for by_parts in (False, True)
+        ]
+        return [(schedule.patience, schedule.tolerance) for schedule in found]
+
+    assert stops() == [(5, 0.02), (10, 0.04)]
+    assert stops(patience=3, tolerance=0.5) == [(3, 0.5)] * 2
+    assert stops(preset="authors") == [(None, 1e-4)] * 2
+
+
+def test_only_weights_for_the_whole_graph_are_enlarged(monkeypatch):
+    judged = []
+    monkeypatch.setattr(
+        "graphgate.training.run.start_from_features", lambda m, g, loss, rng: judged.append(loss)
+    )
+    for size in ("full", 25):
+        GATE(**SETTINGS | {"batch_size": size}, epochs=2).fit(random_graph(0, n=60))
+    assert [loss is None for loss in judged] == [False, True]

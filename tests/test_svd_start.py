@@ -14,8 +14,6 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.svd_start import axes_of_features, start_from_features
 from graphgate.training.objective import loss_parts
 
-UNSCALED = Loss(structure_weight=0.0)  # with which the weights are as the singular vectors are
-
 
 def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
     """Features whose singular values are far from each other."""
@@ -24,7 +22,7 @@ def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
     return left @ np.diag(2.0 ** -np.arange(rank)) @ right.T
 
 
-def started(graph: Graph, dims: tuple[int, ...], loss=UNSCALED, **settings):
+def started(graph: Graph, dims: tuple[int, ...], loss: Loss | None = None, **settings):
     model = model_for(graph, dims, **settings)
     start_from_features(model, graph, loss, np.random.default_rng(1))
     return model
@@ -160,7 +158,7 @@ def test_training_starts_with_a_lower_loss():
     graph = graph.with_x(0.1 * graph.x)
     first = [
         loss_parts("plain", started(graph, (8, 8), loss), *parts_of(graph), Loss())["loss"].item()
-        for loss in (UNSCALED, Loss())
+        for loss in (None, Loss())
     ]
     assert first[1] < 0.98 * first[0]
 

@@ -166,8 +166,8 @@ class GATE(GraphEmbedder):
         if arguments.boolean("warm_start", self.warm_start) and hasattr(self, "model_"):
             last = Start(self.model_, getattr(self, "feature_names_in_", None))
         graph = self._graph_to_fit(X, adjacency)
-        _, loss, schedule = self.checked_settings(graph.n_features)
         plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
+        _, loss, schedule = self.checked_settings(graph.n_features, by_parts=plan.by_parts)
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
         if self.checkpoint is not None and self.random_state is None:
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
@@ -229,7 +229,9 @@ class GATE(GraphEmbedder):
         """Use the weights of `model_` as they are now; they have been changed from outside."""
         self._encoder = _encoder(self.model_)
 
-    def checked_settings(self, n_features: int) -> tuple[Architecture, Loss, Schedule]:
+    def checked_settings(
+        self, n_features: int, *, by_parts: bool = False
+    ) -> tuple[Architecture, Loss, Schedule]:
         """The parameters, validated, as `fit` uses them for this many features."""
         architecture = Architecture(
             n_features,
@@ -244,6 +246,8 @@ class GATE(GraphEmbedder):
             arguments.number("feature_weight", self.feature_weight),
             arguments.number("structure_weight", self.structure_weight),
         )
+        form = arguments.find_preset(self.preset)
+        patience, tolerance = form.by_parts if by_parts else (form.patience, form.tolerance)
         rate = self._chosen("learning_rate")
         if rate is None:
             rate = arguments.fitting_learning_rate(architecture.sizes)
@@ -251,9 +255,11 @@ class GATE(GraphEmbedder):
             epochs=arguments.integer("epochs", self._chosen("epochs")),
             learning_rate=arguments.number("learning_rate", rate),
             clip_norm=arguments.number("clip_norm", self._chosen("clip_norm")),
-            patience=arguments.patience(self._chosen("patience")),
-            tolerance=arguments.number("tolerance", self._chosen("tolerance")),
-            keep_best=arguments.find_preset(self.preset).svd_start,
+            patience=arguments.patience(patience if self.patience is None else self.patience),
+            tolerance=arguments.number(
+                "tolerance", tolerance if self.tolerance is None else self.tolerance
+            ),
+            keep_best=form.svd_start,
         )
         return architecture, loss, schedule
 

@@ -29,6 +29,7 @@ class Preset:
     epochs : the number of epochs; with `patience`, the largest.
     learning_rate : None fits it to the sizes of the layers, see `fitting_learning_rate`.
     patience, tolerance : when to stop, see `loop.Schedule`.
+    by_parts : the same where training is by parts, and the loss of an epoch an estimate.
     svd_start : start from the singular vectors of the features instead of random weights, and keep
         the best weights since.
     scale_free : edge weights count in proportion to their mean.
@@ -42,6 +43,7 @@ class Preset:
     learning_rate: float | None = 1e-4
     patience: float = math.inf
     tolerance: float = 1e-4
+    by_parts: tuple[float, float] = (math.inf, 1e-4)
     svd_start: bool = False
     scale_free: bool = False
     probe: str = "one-vs-rest"
@@ -60,6 +62,7 @@ OWN = Preset(
     learning_rate=None,
     patience=5,
     tolerance=0.02,
+    by_parts=(10, 0.04),
     svd_start=True,
     scale_free=True,
 )

@@ -35,11 +35,11 @@ _FILL = 0.1  # weights without a singular vector, as a fraction of the random on
 
 @torch.no_grad()
 def start_from_features(
-    model: GATEModel, graph: Graph, loss: Loss, rng: np.random.Generator
+    model: GATEModel, graph: Graph, loss: Loss | None, rng: np.random.Generator
 ) -> None:
     """Set W(1) to right singular vectors of X, and every further W to the identity.
 
-    In a linear network, all W are then multiplied by one number.
+    In a linear network, all W are then multiplied by one number, if there is a loss to judge it by.
 
     Where a layer is smaller than the number of singular vectors, those combinations come first that
     averaging over neighbors keeps most of: the principal axes of averaged X. Columns beyond the
@@ -58,7 +58,7 @@ def start_from_features(
     _set_columns(first, torch.from_numpy(vectors))
     for weight in others:
         _set_columns(weight, torch.eye(weight.shape[0], min(weight.shape)))
-    if model.architecture.activation == "identity":
+    if loss is not None and model.architecture.activation == "identity":
         exponent = _best_exponent(model, graph, x, vectors[:, : min(dims)], loss)
         for weight in model.encoder_weight:
             weight.mul_(math.exp(np.clip(_WAY * exponent / 2 / len(dims), -_MOST, _MOST)))

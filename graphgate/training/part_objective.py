@@ -94,10 +94,8 @@ def planned_objective(
     return PartObjective(model, graph, loss, plan, parts, processes or Processes())
 
 
-def start_problem(plan: TrainingPlan, graph: Graph, loss: Loss, seed: int) -> tuple[Graph, Loss]:
+def start_graph(plan: TrainingPlan, graph: Graph, seed: int) -> Graph:
     """What the initial weights are computed from: the graph, or a large part of it."""
     if plan.start_nodes == graph.n_nodes:
-        return graph, loss
-    part = graph.take(parts_of(graph, plan.start_nodes, seed).rows(0))
-    scaling = Scaling.of(GraphCounts.of(part), plan.counts, loss.feature_form)
-    return part, scaling.loss(loss)
+        return graph
+    return graph.take(parts_of(graph, plan.start_nodes, seed).rows(0))

@@ -20,7 +20,7 @@ from graphgate.training.distributed import Processes
 from graphgate.training.history import History
 from graphgate.training.loop import Schedule, train
 from graphgate.training.memory import available_bytes, fitting_plan, training_bytes
-from graphgate.training.part_objective import planned_objective, start_problem
+from graphgate.training.part_objective import planned_objective, start_graph
 from graphgate.training.plan import TrainingPlan
 from graphgate.training.plan_log import log_plan, log_traffic, plans_are_shown
 
@@ -104,8 +104,9 @@ class TrainingRun:
         rng = np.random.default_rng(self.seed)
         model = GATEModel(self.plan.architecture, rng, dtype=self.plan.dtype)
         if self.plan.svd_start:
-            some, loss = start_problem(self.plan, graph, self.loss, self.seed)
-            start_from_features(model, some, loss, rng)
+            # By parts, larger weights lower the loss, but gain nothing on validation nodes.
+            loss = None if self.plan.by_parts else self.loss
+            start_from_features(model, start_graph(self.plan, graph, self.seed), loss, rng)
         if start is not None:
             start.copy_to(model, graph)
         model.to(device)
