@@ -87,7 +87,7 @@ def validation_accuracy(z: np.ndarray, labels: np.ndarray, splits: int) -> float
 
 def n_splits(labels: np.ndarray) -> int:
     """How many random splits together have enough validation nodes."""
-    size = np.count_nonzero(labels >= 0) // 10
+    size = int(np.count_nonzero(labels >= 0)) // 10
     return min(max(-(-_VALIDATION // size), _FEWEST_SPLITS), _MOST_SPLITS)
 
 
