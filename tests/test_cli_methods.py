@@ -129,7 +129,7 @@ def test_a_run_is_repeated_bit_identically(run):
     assert 0 <= json.loads(Path("r/report.json").read_text())["edge_auc"] <= 1
     code, out, _ = run("embed", "--repeat", "r")
     assert code == 0
-    assert out.endswith("embedding: bit-identical to that of the run\n")
+    assert out.endswith("embedding: bit-identical to that of the run; largest difference 0\n")
 
 
 def test_predicted_links(run):

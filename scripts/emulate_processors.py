@@ -1,0 +1,181 @@
+"""Run the numerical tests as if on other processors, and with more threads.
+
+    python scripts/emulate_processors.py --json results/processors.json
+    python scripts/emulate_processors.py --only oldest
+
+Libraries choose their kernels by the instructions that a processor has; environment variables make
+them choose those of others. Each setting first computes reference products, decompositions and
+functions. A setting that changes none of their bits emulates nothing on this processor: it counts
+as not run. In the others, the tests marked `numerical` must pass. At least three settings must
+change a bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+FEWEST = 3
+THREADS = "GRAPHGATE_TEST_THREADS"
+Setting = dict[str, str]
+
+
+def settings() -> dict[str, Setting]:
+    """The environment variables of every setting, by its name."""
+    numpy_features = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    torch_default = {"ATEN_CPU_CAPABILITY": "default"}
+    mkl_sse = {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}
+    prescott = {"OPENBLAS_CORETYPE": "Prescott"}
+    numpy_baseline = {"NPY_DISABLE_CPU_FEATURES": " ".join(numpy_features)}
+    compatible = {"MKL_CBWR": "COMPATIBLE"}
+    return {
+        "torch default": torch_default,
+        "torch avx2": {"ATEN_CPU_CAPABILITY": "avx2"},
+        "MKL SSE4.2": mkl_sse,
+        "MKL compatible": compatible,
+        "OpenBLAS Prescott": prescott,
+        "OpenBLAS Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
+        "OpenBLAS Zen": {"OPENBLAS_CORETYPE": "Zen"},
+        "OpenBLAS SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"},
+        "NumPy baseline": numpy_baseline,
+        "oldest": torch_default | compatible | prescott | numpy_baseline,
+        "two threads": {THREADS: "2"},
+        "three threads": {THREADS: "3"},
+    }
+
+
+def environment(setting: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment without such variables, with those of a setting."""
+    cleared = {name for variables in settings().values() for name in variables}
+    kept = {name: value for name, value in os.environ.items() if name not in cleared}
+    threads = setting.get(THREADS, "1")
+    libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return kept | {THREADS: threads} | dict.fromkeys(libraries, threads) | dict(setting)
+
+
+def reference() -> dict[str, str]:
+    """Digests of what the libraries compute from fixed inputs."""
+    import scipy.linalg
+    import scipy.sparse as sp
+    import torch
+
+    from graphgate.nn.pattern import csr_tensor
+
+    torch.set_num_threads(int(os.environ.get(THREADS, "1")))
+    rng = np.random.default_rng(0)
+    digests = {}
+    for kind in (np.float32, np.float64):
+        a, b = rng.normal(size=(1500, 203)).astype(kind), rng.normal(size=(203, 37)).astype(kind)
+        s = sp.random_array((1500, 1500), density=0.02, format="csr", rng=1, dtype=kind)
+        ta, tb = torch.from_numpy(a), torch.from_numpy(b)
+        ts = csr_tensor(*map(torch.from_numpy, (s.indptr, s.indices, s.data)), s.shape)
+        functions: dict[str, Callable[[], Any]] = {
+            "torch product": lambda ta=ta, tb=tb: ta @ tb,
+            "torch sparse product": lambda ts=ts, ta=ta: ts @ ta,
+            "torch softmax": lambda ta=ta: ta.softmax(dim=1),
+            "torch sum": lambda ta=ta: ta.sum(dim=1),
+            "torch singular values": lambda tb=tb: torch.linalg.svd(tb)[1],
+            "NumPy product": lambda a=a, b=b: a @ b,
+            "NumPy exponential": lambda a=a: np.exp(a),
+            "NumPy sum": lambda a=a: a.sum(),
+            "NumPy singular values": lambda b=b: np.linalg.svd(b)[1],
+            "SciPy sparse product": lambda s=s, a=a: s @ a,
+            "SciPy singular values": lambda b=b: scipy.linalg.svd(b)[1],
+        }
+        for name, function in functions.items():
+            content = np.ascontiguousarray(function()).tobytes()
+            digests[f"{name} {np.dtype(kind)}"] = hashlib.sha256(content).hexdigest()
+    return digests
+
+
+def computed(setting: Mapping[str, str]) -> dict[str, str]:
+    """The reference in a new process with a setting."""
+    command = [sys.executable, __file__, "--reference"]
+    done = subprocess.run(
+        command, env=environment(setting), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def changed(expected: Mapping[str, str], setting: Mapping[str, str]) -> list[str]:
+    """The computations whose bits a setting changes."""
+    digests = computed(setting)
+    return [name for name, digest in digests.items() if digest != expected[name]]
+
+
+def tests_pass(setting: Mapping[str, str], arguments: list[str]) -> bool:
+    command = [sys.executable, "-m", "pytest", "-m", "numerical", "-p", "no:cacheprovider"]
+    return subprocess.run([*command, *arguments], env=environment(setting), cwd=ROOT).returncode == 0
+
+
+def run_all(names: list[str], arguments: list[str]) -> dict[str, dict[str, Any]]:
+    expected = computed({})
+    outcomes: dict[str, dict[str, Any]] = {}
+    for name in names:
+        setting = settings()[name]
+        differing = changed(expected, setting)
+        outcome: dict[str, Any] = {"variables": setting, "changed": differing}
+        print(f"{name}: changes {', '.join(differing) or 'no bit; not run'}", flush=True)
+        if differing:
+            start = time.perf_counter()
+            outcome["passed"] = tests_pass(setting, arguments)
+            outcome["seconds"] = round(time.perf_counter() - start)
+        outcomes[name] = outcome
+    return outcomes
+
+
+def verdict(outcomes: Mapping[str, Mapping[str, Any]]) -> tuple[int, str]:
+    """Exit code and a line that says why."""
+    run = {name: outcome for name, outcome in outcomes.items() if outcome["changed"]}
+    failed = [name for name, outcome in run.items() if not outcome["passed"]]
+    idle = [name for name in outcomes if name not in run]
+    summary = f"{len(run)} of {len(outcomes)} settings changed a bit"
+    if idle:
+        summary += f"; not run: {', '.join(idle)}"
+    if failed:
+        return 1, f"{summary}; tests fail with: {', '.join(failed)}"
+    if len(run) < min(FEWEST, len(outcomes)):
+        return 1, f"{summary}, fewer than {min(FEWEST, len(outcomes))}"
+    return 0, f"{summary}; the numerical tests pass with all of these"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=settings(), action="append", help="run this setting")
+    parser.add_argument("--json", type=Path, help="file for the outcome")
+    parser.add_argument("--reference", action="store_true", help=argparse.SUPPRESS)
+    given, arguments = parser.parse_known_args()
+    if given.reference:
+        print(json.dumps(reference()))
+        return 0
+    from graphgate.io.provenance import processor, versions
+
+    outcomes = run_all(given.only or list(settings()), arguments)
+    code, summary = verdict(outcomes)
+    print(summary)
+    if given.json:
+        command = "python scripts/emulate_processors.py --json results/processors.json"
+        record = {
+            "command": command,
+            "versions": versions(),
+            "cpu": processor(),
+            "summary": summary,
+            "settings": outcomes,
+        }
+        given.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
