@@ -116,7 +116,9 @@ def changed(expected: Mapping[str, str], setting: Mapping[str, str]) -> list[str
 
 def tests_pass(setting: Mapping[str, str], arguments: list[str]) -> bool:
     command = [sys.executable, "-m", "pytest", "-m", "numerical", "-p", "no:cacheprovider"]
-    return subprocess.run([*command, *arguments], env=environment(setting), cwd=ROOT).returncode == 0
+    return (
+        subprocess.run([*command, *arguments], env=environment(setting), cwd=ROOT).returncode == 0
+    )
 
 
 def run_all(names: list[str], arguments: list[str]) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,8 @@ from graphgate.linear.decomposition import (
 )
 from graphgate.training.distributed import Processes
 
+pytestmark = pytest.mark.numerical
+
 
 def found_for(matrix: np.ndarray, rank: int, seed: int = 0, dtype=torch.float64) -> np.ndarray:
     a = torch.tensor(matrix, dtype=dtype)

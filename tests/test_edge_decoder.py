@@ -27,6 +27,8 @@ from graphgate.linear.propagation import Propagation
 from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
 
+pytestmark = pytest.mark.numerical
+
 
 def model_of(graph: Graph, *, structure: bool = True) -> tuple[LinearModel, NodeStates]:
     generator = torch.Generator().manual_seed(0)

@@ -21,6 +21,8 @@ from graphgate.linear.linear_model import LinearModel, block_rows, n_block_colum
 from graphgate.linear.linear_plan import EXTRA
 from graphgate.linear.node_states import NodeStates, unit_rows
 
+pytestmark = pytest.mark.numerical
+
 
 def fit(
     graph: Graph, n_components: int = 5, *, structure: bool = True, dtype=torch.float64, **plan

@@ -16,6 +16,8 @@ from graphgate.linear.workspace import Workspace
 from graphgate.training.distributed import Processes
 from graphgate.training.plan import GraphCounts
 
+pytestmark = pytest.mark.numerical
+
 GRAPHS = {
     "undirected": community_graph(1, n=300, f=20),
     "directed and weighted": community_graph(2, n=300, f=20, directed=True, weighted=True),

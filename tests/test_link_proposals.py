@@ -11,6 +11,8 @@ from graphgate.linear.edge_decoder import DEGREES, TERMS, EdgeDecoder, unit_bloc
 from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.link_proposals import propose_links
 
+pytestmark = pytest.mark.numerical
+
 
 class Fitted:
     def __init__(self, graph: Graph, *, structure: bool = True, dtype=torch.float64) -> None:

@@ -15,6 +15,8 @@ from graphgate.linear.propagation import (
     symmetrically_normalized,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 def propagation(graph: Graph) -> Propagation:
     return Propagation(graph, mean_weight(graph), torch.float64)

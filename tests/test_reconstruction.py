@@ -18,6 +18,8 @@ from graphgate.linear.reconstruction import (
     random_hidden,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 def solved(graph: Graph, seed: int = 0, dtype=torch.float64, strength: float | None = None, **plan):
     """The reconstruction of centered features, and these features."""

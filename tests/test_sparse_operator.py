@@ -14,6 +14,8 @@ from graphgate.training.plan import GraphCounts
 from graphgate.training.sparse_operator import SparseOperator
 from graphgate.training.speed import Work
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("columns", [1, 5, 40])

@@ -261,7 +261,8 @@ def _compare(again: Rerun) -> None:
         say(f"{name}: {path} {state}")
     equal, limit = "bit-identical to that of the run", ""
     if again.moved and not again.identical:
-        equal = f"equal up to rounding to that of the run, which had other {' and other '.join(again.moved)}"
+        other = " and other ".join(again.moved)
+        equal = f"equal up to rounding to that of the run, which had other {other}"
         limit = f", at most {again.tolerance:g}"
     verdict = equal if again.reproduced else f"NOT {equal}"
     say(f"embedding: {verdict}; largest difference {again.difference:.1g}{limit}")

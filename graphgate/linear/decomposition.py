@@ -68,7 +68,7 @@ def right_singular_vectors(
     few = _moments(found, squares(found), processes) if moments is None else moments(found)
     values, rotation = torch.linalg.eigh(few)
     vectors = found @ rotation.flip(1)[:, :k].to(dtype)
-    # Row by row, as they are read from a file: the layout decides the last bits of products.
+    # Row by row, as they are read from a file: a loaded model then computes the same bytes.
     lengths = values.flip(0)[:k].clamp_min(0).sqrt()
     return with_fixed_signs(vectors).contiguous(), lengths
 

@@ -15,7 +15,6 @@ from graphgate.linear.propagation import Propagation, mean_weight
 from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
 from graphgate.linear.structure import StructureFactors
 from graphgate.linear.workspace import Workspace
-from graphgate.nn.products import row_product
 
 # Weights of the blocks of the embedding, whose rows have length 1.
 # That of structure factors is part of the plan, and then of the projection.
@@ -128,7 +127,7 @@ class LinearModel:
         """(m, D), the embedding of nodes whose states are given by name, "factors" among them."""
         shortest = self.coordinates.shortest
         blocks = _weighted_blocks(states, self.reconstruction, shortest)
-        return row_product(torch.cat([block for _, block in blocks], dim=1), self.projection)
+        return torch.cat([block for _, block in blocks], dim=1) @ self.projection
 
     def embed(self, states: NodeStates) -> Tensor:
         """(N, D)."""
@@ -181,7 +180,7 @@ def _projected(workspace: Workspace, blocks: Rows, projection: Tensor) -> Tensor
     size = workspace.mine.stop - workspace.mine.start
     found = torch.empty(size, projection.shape[1], dtype=projection.dtype)
     for chunk in workspace.chunks:
-        found[chunk] = row_product(blocks(chunk), projection)
+        found[chunk] = blocks(chunk) @ projection
     return found
 
 

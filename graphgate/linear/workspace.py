@@ -45,8 +45,7 @@ class Workspace:
     ) -> None:
         self.plan, self.processes = plan, processes or Processes()
         self.n, self.advance, self._scratch = n, advance, scratch
-        # A process has whole chunks: within a chunk, sums then have the same bits for any number of
-        # processes, and over chunks they are in double precision.
+        # A process has whole chunks; sums over chunks are in double precision.
         chunks = row_chunks(n, plan.chunk)
         ends = [0, *(chunk.stop for chunk in chunks)]
         shares = self.processes.shares(len(chunks))
