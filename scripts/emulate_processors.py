@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,29 +74,29 @@ def reference() -> dict[str, str]:
 
     torch.set_num_threads(int(os.environ.get(THREADS, "1")))
     rng = np.random.default_rng(0)
-    digests = {}
-    for kind in (np.float32, np.float64):
-        a, b = rng.normal(size=(1500, 203)).astype(kind), rng.normal(size=(203, 37)).astype(kind)
-        s = sp.random_array((1500, 1500), density=0.02, format="csr", rng=1, dtype=kind)
+    results: dict[str, Any] = {}
+    for kind in ("float32", "float64"):
+        a, b = (rng.normal(size=shape).astype(kind) for shape in ((1500, 203), (203, 37)))
+        s = sp.random_array((1500, 1500), density=0.02, format="csr", rng=1).astype(kind)
         ta, tb = torch.from_numpy(a), torch.from_numpy(b)
         ts = csr_tensor(*map(torch.from_numpy, (s.indptr, s.indices, s.data)), s.shape)
-        functions: dict[str, Callable[[], Any]] = {
-            "torch product": lambda ta=ta, tb=tb: ta @ tb,
-            "torch sparse product": lambda ts=ts, ta=ta: ts @ ta,
-            "torch softmax": lambda ta=ta: ta.softmax(dim=1),
-            "torch sum": lambda ta=ta: ta.sum(dim=1),
-            "torch singular values": lambda tb=tb: torch.linalg.svd(tb)[1],
-            "NumPy product": lambda a=a, b=b: a @ b,
-            "NumPy exponential": lambda a=a: np.exp(a),
-            "NumPy sum": lambda a=a: a.sum(),
-            "NumPy singular values": lambda b=b: np.linalg.svd(b)[1],
-            "SciPy sparse product": lambda s=s, a=a: s @ a,
-            "SciPy singular values": lambda b=b: scipy.linalg.svd(b)[1],
+        results |= {
+            f"torch product {kind}": ta @ tb,
+            f"torch sparse product {kind}": ts @ ta,
+            f"torch softmax {kind}": ta.softmax(dim=1),
+            f"torch sum {kind}": ta.sum(dim=1),
+            f"torch singular values {kind}": torch.linalg.svd(tb)[1],
+            f"NumPy product {kind}": a @ b,
+            f"NumPy exponential {kind}": np.exp(a),
+            f"NumPy sum {kind}": a.sum(),
+            f"NumPy singular values {kind}": np.linalg.svd(b)[1],
+            f"SciPy sparse product {kind}": s @ a,
+            f"SciPy singular values {kind}": scipy.linalg.svd(b)[1],
         }
-        for name, function in functions.items():
-            content = np.ascontiguousarray(function()).tobytes()
-            digests[f"{name} {np.dtype(kind)}"] = hashlib.sha256(content).hexdigest()
-    return digests
+    return {
+        name: hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
+        for name, values in results.items()
+    }
 
 
 def computed(setting: Mapping[str, str]) -> dict[str, str]:

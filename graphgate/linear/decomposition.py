@@ -78,7 +78,7 @@ def orthonormalized(columns: Tensor, processes: Processes | None = None) -> Tens
 
     Of many rows, twice by the Cholesky factor of the moments, which takes products alone, unless
     the columns are nearly dependent. Everything is computed in double precision, so that the number
-    of threads makes no difference.
+    of threads makes little difference.
     """
     n, m = columns.shape
     if n < _TALL * m:

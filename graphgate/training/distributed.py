@@ -57,7 +57,7 @@ class Processes:
         return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
     def sum(self, tensor: Tensor) -> Tensor:
-        """The sum over all processes, in place; it has the same bits in each of them."""
+        """The sum over all processes, in place; each of them gets the same one."""
         if self.size > 1:
             with self._communication(2 * tensor.nbytes * (self.size - 1) // self.size):
                 dist.all_reduce(tensor)
