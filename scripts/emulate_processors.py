@@ -79,7 +79,8 @@ def reference() -> dict[str, str]:
         a, b = (rng.normal(size=shape).astype(kind) for shape in ((1500, 203), (203, 37)))
         s = sp.random_array((1500, 1500), density=0.02, format="csr", rng=1).astype(kind)
         ta, tb = torch.from_numpy(a), torch.from_numpy(b)
-        ts = csr_tensor(*map(torch.from_numpy, (s.indptr, s.indices, s.data)), s.shape)
+        indptr, indices, values = map(torch.from_numpy, (s.indptr, s.indices, s.data))
+        ts = csr_tensor(indptr, indices, values, s.shape)
         results |= {
             f"torch product {kind}": ta @ tb,
             f"torch sparse product {kind}": ts @ ta,
