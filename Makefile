@@ -16,8 +16,8 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-processors: $(VENV)/.dev  ## run the numerical tests with the kernels of an old processor
-	$(BIN)/python scripts/emulate_processors.py --only oldest -n auto --maxprocesses 8 --dist worksteal
+processors: $(VENV)/.dev  ## run the numerical tests with the kernels of a processor without AVX-512
+	$(BIN)/python scripts/emulate_processors.py --only AVX2 -n auto --maxprocesses 8 --dist worksteal
 
 site: $(VENV)/.dev  ## build the documentation in build/site and run its tutorials
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site

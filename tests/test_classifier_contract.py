@@ -14,8 +14,6 @@ from graphgate.experiments.methods import find_method
 from graphgate.experiments.protocol import hide
 from graphgate.graph.graph import Graph
 
-pytestmark = pytest.mark.numerical
-
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 each_inductive = pytest.mark.parametrize("name", contract.inductive(CLASSIFIERS))
 each_setting = pytest.mark.parametrize(("name", "setting"), contract.in_each_setting(CLASSIFIERS))

@@ -8,8 +8,6 @@ from tissues import layered_tissue
 from graphgate import Graph, InputError, cluster, cluster_anndata, embed
 from graphgate.tasks.cluster_number import choose_n_clusters
 
-pytestmark = pytest.mark.numerical
-
 
 def block_graph(sizes, within, between, seed=20, words=0, *, skewed=False) -> Graph:
     """Edges, and words if there are any, are more frequent within blocks."""

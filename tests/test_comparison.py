@@ -6,8 +6,6 @@ import scipy.sparse as sp
 
 from graphgate import Attributes, Graph, InputError, compare_nodes
 
-pytestmark = pytest.mark.numerical
-
 EDGES = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("b", "d"), ("c", "e")]
 TABLE = Attributes.from_columns(
     {

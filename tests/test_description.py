@@ -8,8 +8,6 @@ from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu
 from graphgate import Attributes, Graph, InputError, cluster, describe_clusters
 from graphgate.tasks.description import Trait
 
-pytestmark = pytest.mark.numerical
-
 
 def customers(seed: int = 0, n: int = 300) -> tuple[Attributes, np.ndarray]:
     """Three groups: the first old, the second of Ulm, the third with the word "bike"."""

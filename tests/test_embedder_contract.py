@@ -19,7 +19,6 @@ from graphgate.experiments.methods import METHODS, find_method
 from graphgate.experiments.protocol import hide
 
 pytestmark = [
-    pytest.mark.numerical,
     pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning"),
     pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning"),
 ]
@@ -94,6 +93,7 @@ def test_one_finite_vector_per_node(name, content):
     assert estimator.fitted_on_.content == content
 
 
+@pytest.mark.numerical
 @each
 @each_content
 def test_the_same_seed_is_bit_identical(name, content):
@@ -116,6 +116,7 @@ def test_labels_splits_and_y_are_not_looked_at(name):
     assert same(fresh(name).fit(graph, np.arange(12)).embedding_, z)
 
 
+@pytest.mark.numerical
 @each
 def test_features_with_an_adjacency_are_a_graph(name):
     graph = described("features")
@@ -137,6 +138,7 @@ def test_data_frames_are_indexed_by_id(name):
 # --- other graphs --------------------------------------------------------------------------------
 
 
+@pytest.mark.numerical
 @each_inductive
 @each_content
 def test_transform_of_the_fitted_graph_is_the_embedding(name, content):

@@ -21,8 +21,6 @@ from graphgate.visualization.maps import (
     project,
 )
 
-pytestmark = pytest.mark.numerical
-
 
 def embedding(n: int, d: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from graphgate import GATE, Graph, InputError, LinearGATE
 
-pytestmark = pytest.mark.numerical
-
 ESTIMATORS = {
     "linear": lambda: LinearGATE(4, random_state=0, progress=False),
     "gate": lambda: GATE((3,), epochs=3, random_state=0, progress=False),

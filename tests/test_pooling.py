@@ -7,8 +7,6 @@ from graphs import random_graph
 from graphgate.errors import InputError
 from graphgate.tasks.pooling import pool
 
-pytestmark = pytest.mark.numerical
-
 
 @pytest.mark.parametrize("how", ["mean", "sum", "max"])
 def test_pools_by_graph_in_any_order(how):
