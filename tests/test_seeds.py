@@ -7,13 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import torch
 from linear_graphs import community_graph, word_graph
 
 from graphgate import GATE, LinearGATE, load_dataset
-
-pytestmark = pytest.mark.numerical
 
 
 def gate_digests() -> list[str]:
