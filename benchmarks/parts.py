@@ -26,6 +26,7 @@ from inputs import DIMS, read_wordnet, wordnet_file
 from machine import description, listed, use_threads
 from synthetic import block_graph
 
+from graphgate.compute.counts import GraphCounts
 from graphgate.datasets.citation import NAMES, load_dataset
 from graphgate.datasets.splits import random_split
 from graphgate.errors import TrainingWarning
@@ -38,7 +39,6 @@ from graphgate.nn.collapsed import chain
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.pattern import AttentionPattern, dot_on
 from graphgate.tasks.classification import probe_predictions
-from graphgate.training.plan import GraphCounts
 
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {"preset": "authors", "epochs": 200, "batch_size": "full"},

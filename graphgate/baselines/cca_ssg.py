@@ -16,11 +16,10 @@ from graphgate.baselines.inputs import (
     seeded,
     step,
 )
+from graphgate.compute.sparse_operator import csr_tensor, symmetrically_normalized
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
-from graphgate.linear.propagation import symmetrically_normalized
-from graphgate.nn.pattern import csr_tensor
 
 _LEAST_VARIANCE = 1e-12  # columns that are constant become zero
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from graphgate.baselines.contract import GraphClassifier, labelled_rows
 from graphgate.baselines.inputs import seeded, step
+from graphgate.compute.sparse_operator import csr_tensor
 from graphgate.graph.graph import Graph
-from graphgate.nn.pattern import csr_tensor
 
 
 def dropped(x: Tensor, rate: float, training: bool) -> Tensor:

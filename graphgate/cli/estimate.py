@@ -99,8 +99,8 @@ def estimate(
         scale=not options.no_scale,
         **params,
     )
-    from graphgate.training.memory import format_bytes
-    from graphgate.training.speed import format_seconds
+    from graphgate.compute.machine import format_bytes
+    from graphgate.compute.speed import format_seconds
 
     available, sentence = found.available_bytes, found.plan.sentence()
     content = {"method": chosen, **asdict(found), "plan": sentence}

@@ -151,8 +151,8 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
 
 def check_memory(gate: Estimator, prepared: Graph) -> None:
     """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
+    from graphgate.compute.machine import format_bytes
     from graphgate.estimators.estimate import check_fits
-    from graphgate.training.memory import format_bytes
 
     try:
         check_fits(prepared, gate)
