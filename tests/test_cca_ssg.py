@@ -17,6 +17,8 @@ from graphgate.baselines.cca_ssg import (
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 
+pytestmark = pytest.mark.numerical
+
 
 def unweighted(graph: Graph) -> sp.csr_array:
     return sp.csr_array(graph.attended != 0, dtype=np.float32)

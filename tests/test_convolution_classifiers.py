@@ -12,6 +12,8 @@ from graphgate.baselines.stogcn import StoGCN
 from graphgate.baselines.supervised import ReceptiveField
 from graphgate.graph.graph import Graph
 
+pytestmark = pytest.mark.numerical
+
 
 def dense_adjacency(graph: Graph, *, loops: bool) -> np.ndarray:
     a = (graph.attended.toarray() > 0) + (np.eye(graph.n_nodes) if loops else 0.0)

@@ -258,4 +258,4 @@ def test_by_parts_the_embedding_takes_most():
     narrow = replace(parts, architecture=Architecture(1000, (512, 8)))
     assert training_bytes(narrow) < training_bytes(parts) - 0.8 * embedding
     many = replace(parts, parts_per_step=1000)
-    assert training_bytes(many) > 2000 * parts.n_parameters * 4
+    assert training_bytes(many) == training_bytes(parts)  # gradients are added up

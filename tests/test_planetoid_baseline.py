@@ -21,6 +21,8 @@ from graphgate.baselines.planetoid import (
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 
+pytestmark = pytest.mark.numerical
+
 SMALL_PLANETOID = {"label_steps": 200, "graph_steps": 40, "iterations": 200}
 
 

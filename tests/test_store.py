@@ -58,6 +58,7 @@ def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize(
     ("directed", "weighted", "params"),
     [
@@ -83,6 +84,7 @@ def test_gate_is_that_of_a_full_transform(tmp_path, directed, weighted, params):
     assert store.info().stale_nodes == 0
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning")

@@ -15,6 +15,8 @@ from graphgate.baselines.supervised import Patience, Window
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 
+pytestmark = pytest.mark.numerical
+
 METHODS = [GCN, Chebyshev, MoNet, StoGCN, GAT]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name__)
 

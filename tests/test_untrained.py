@@ -9,6 +9,8 @@ from graphgate.baselines.untrained import LabelPropagation, RawFeatures
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 
+pytestmark = pytest.mark.numerical
+
 
 def partly_labelled(seed: int, **kind) -> Graph:
     """Node 0 has no edges, so no label can reach it."""
