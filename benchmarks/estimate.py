@@ -24,9 +24,9 @@ from synthetic import block_graph
 
 from graphgate.estimators.estimate import measured_time, plan_for
 from graphgate.estimators.gate import GATE
-from graphgate.experiments.measure import measured, resident
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
+from graphgate.training.measure import measured, resident
 from graphgate.training.memory import training_bytes
 from graphgate.training.plan import GraphCounts
 

@@ -18,9 +18,9 @@ from typing import Any
 from hostile_files import HOSTILE, LARGEST, Hostile
 
 from graphgate.errors import InputError
-from graphgate.experiments.measure import measured, resident
 from graphgate.io.files import write_json
 from graphgate.io.provenance import versions
+from graphgate.training.measure import measured, resident
 
 
 def outcome(hostile: Hostile, path: Path) -> str:

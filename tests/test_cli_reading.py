@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from graphgate import GATE, read_embedding, read_graph
-from graphgate.experiments.protocol import embed_nodes
+from graphgate.paper.experiments.protocol import embed_nodes
 
 PEOPLE = pd.DataFrame(
     {

@@ -17,7 +17,7 @@ MEASURE = """
 import json, sys
 from graphgate import LinearGATE
 from graphgate.datasets.synthetic import community_graph
-from graphgate.experiments.measure import measured, resident
+from graphgate.training.measure import measured, resident
 from graphgate.training.plan import GraphCounts
 
 nodes, edges, features, entries = json.loads(sys.argv[1])

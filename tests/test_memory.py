@@ -218,7 +218,7 @@ needs_proc = pytest.mark.skipif(
 PEAK = """
 import json, sys, torch, numpy as np
 from graphgate.datasets.synthetic import community_graph
-from graphgate.experiments.measure import measured, resident
+from graphgate.training.measure import measured, resident
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.training.adam import Adam
@@ -249,7 +249,7 @@ EMBEDDING = """
 import json, sys, torch
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators.gate import GATE
-from graphgate.experiments.measure import measured, resident
+from graphgate.training.measure import measured, resident
 torch.set_num_threads(1)
 nodes, activation = int(sys.argv[1]), sys.argv[2]
 small = community_graph(900, 3000, 300, n_entries=9000)

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    distributed, tall_matrix, sparse_operator, speed, blocked_step, plan, memory, plan_log,
+    measure, distributed, tall_matrix, sparse_operator, speed, blocked_step, plan, memory, plan_log,
     objective, sampling, parts, part_objective, adam, history, checkpoint, loop, run
 """
