@@ -22,10 +22,10 @@ from typer.testing import CliRunner
 import graphgate
 from graphgate import GATE, Graph, InputError, LinearGATE, cli, read_graph
 from graphgate.datasets import bundled, citation
-from graphgate.experiments import evaluation as evaluations
-from graphgate.experiments import experiment as experiments
-from graphgate.experiments.experiment import find_experiment
 from graphgate.io.tensors import read_tensors, write_tensors
+from graphgate.paper.experiments import evaluation as evaluations
+from graphgate.paper.experiments import experiment as experiments
+from graphgate.paper.experiments.experiment import find_experiment
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r\na,1,0,2\nb,0,1,0\nc,3,1,0\nd,0,0,1\ne,1,1,1\n"

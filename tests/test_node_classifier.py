@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate import GATE, Graph, InputError, LinearGATE, NodeClassifier
-from graphgate.baselines.deepwalk import DeepWalk
+from graphgate.paper.baselines.deepwalk import DeepWalk
 
 # Of the nodes of the graph, some have no neighbor in the other folds.
 pytestmark = [

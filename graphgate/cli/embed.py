@@ -157,7 +157,7 @@ def embed(
             from graphgate.io.files import check_new_folder
 
             check_new_folder(folder)
-    from graphgate.experiments.measure import measured
+    from graphgate.compute.measure import measured
 
     again = None
     if repeat is not None:

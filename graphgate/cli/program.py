@@ -149,10 +149,16 @@ def print_graph(graph: Graph) -> None:
 def write_result(path: Path | None, content: dict[str, Any]) -> None:
     """Write a result as JSON, with the command and the versions that produced it."""
     if path is not None:
-        from graphgate.io.files import json_text, write_json
         from graphgate.io.provenance import versions
 
-        content = content | {"command": command_line(), "versions": versions()}
+        write_content(path, content | {"command": command_line(), "versions": versions()})
+
+
+def write_content(path: Path | None, content: Any) -> None:
+    """Write JSON to a file, or to standard output."""
+    if path is not None:
+        from graphgate.io.files import json_text, write_json
+
         if path == STDOUT:
             answer(json_text(content))
             return
