@@ -83,7 +83,7 @@ def links(
     print_table(["method", "graph", "split", "AUC", "AP"], rows)
     content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
     spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
-    write_result(json, content | {"seed": seed} | figures | spent)
+    write_result(json, content, {"seed": seed}, figures, spent)
 
 
 @app.command(
