@@ -202,6 +202,39 @@ def prune(
     say(f"version {made.version}: {len(opened.history()):,} versions are kept")
 
 
+@store.command(epilog="Example: graphgate store erase people ada bob")
+def erase(
+    folder: Folder,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="IDS", help="Node ids.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--ids", help="Text file with one further id per line.")
+    ] = None,
+    missing_ok: Annotated[
+        bool, typer.Option("--missing-ok", help="Accept ids that no version has.")
+    ] = False,
+) -> None:
+    """Delete all traces of nodes from the store, and its history with them.
+
+    The model is fitted from scratch on the other nodes: it has other words and weights, and its
+    vectors are not comparable with older ones.
+    """
+    from graphgate.io.files import read_text
+
+    check_files(file)
+    wanted = list(ids or [])
+    if file is not None:
+        wanted += [line for line in read_text(file).split("\n") if line]
+    if not wanted:
+        raise InputError("no node to erase is given; pass ids, or --ids FILE")
+    made = graphgate.Store.open(folder).erase(wanted, missing_ok=missing_ok)
+    say(
+        f"version {made.version}: {made.details.get('erased', 0):,} nodes are erased, and all "
+        f"older versions with them; the model was fitted from scratch on the other "
+        f"{made.details['n_nodes']:,} nodes, so what was learned from older vectors must be "
+        "learned again"
+    )
+
+
 @store.command(epilog="Example: graphgate store refresh people")
 def refresh(folder: Folder) -> None:
     """Compute all vectors again from the whole graph, so that they are exact."""

@@ -3,5 +3,5 @@
 The modules in import order:
 
     neighbors, vector_index, lance_tables, database, records, region, growth, alignment, drift,
-    batch, changes, updates, info, view, store
+    erasure, batch, changes, updates, info, view, store
 """

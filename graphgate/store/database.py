@@ -10,18 +10,21 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graphgate.errors import InputError
+from graphgate.io.columns import one_piece
 from graphgate.io.files import StrPath, check_new_folder, complete_folder
 from graphgate.store.lance_tables import (
     AT_ONCE,
+    ID,
     INDEXED,
     NUMBER,
     Snapshot,
@@ -42,6 +45,7 @@ _SCHEMA = pa.schema(
         ("details", pa.string()),
     ]
 )
+_ERASING = "erasing"  # among the details while files of older versions are still to be deleted
 _NO_TIME = timedelta(milliseconds=1)
 _MARGIN = timedelta(minutes=10)  # by which versions must be older than those kept, to be removed
 _WAIT = 60.0  # seconds for another writer to finish
@@ -52,7 +56,7 @@ class Version:
     """One version of a store.
 
     version : numbered from 1.
-    action : what made it: create, add, remove, refresh, refit, rollback or prune.
+    action : what made it: create, add, remove, refresh, refit, rollback, prune or erase.
     tables : the version of each table.
     model : the name of the model file.
     details : counts, as plain JSON.
@@ -67,11 +71,16 @@ class Version:
 
 
 class Writer(Snapshot):
-    """A snapshot of the last version that can be changed; `commit` makes all changes visible."""
+    """A snapshot of the last version that can be changed; `commit` makes all changes visible.
 
-    def __init__(self, database: "Database", last: Version, tables: Mapping[str, Any]) -> None:
+    resumed : whether an interrupted erasure had to be completed first.
+    """
+
+    def __init__(
+        self, database: "Database", last: Version, tables: Mapping[str, Any], *, resumed: bool
+    ) -> None:
         super().__init__(tables)
-        self.last, self._database = last, database
+        self.last, self.resumed, self._database = last, resumed, database
 
     def upsert(self, table: str, rows: pa.Table) -> None:
         """Replace the rows with the same numbers, and append the others.
@@ -111,8 +120,25 @@ class Writer(Snapshot):
         """Make the changes the next version; `save_model` writes a new model, if there is one."""
         for name, columns in INDEXED.items():
             keep_indexed(self.tables[name], columns)
-        tables = {name: int(table.version) for name, table in self.tables.items()}
+        tables = self._versions()
         return self._database.append_version(self.last, action, tables, details, save_model)
+
+    def commit_alone(
+        self, action: str, details: Mapping[str, Any], save_model: Callable[[Path], None]
+    ) -> Version:
+        """Make the changes the only version, and delete every file that belongs to another one.
+
+        All tables must have been replaced.
+        """
+        tables, model = self._versions(), self._database.save_model(self.last, save_model)
+        made = Version(
+            self.last.version + 1, datetime.now(UTC), action, tables, model, dict(details)
+        )
+        self._database.write_history([replace(made, details=made.details | {_ERASING: True})])
+        return self._database.end_history(self.tables)
+
+    def _versions(self) -> dict[str, int]:
+        return {name: int(table.version) for name, table in self.tables.items()}
 
 
 class Database:
@@ -175,14 +201,15 @@ class Database:
     def writing(self) -> Iterator[Writer]:
         """The only writer; what an interrupted one has left is undone first."""
         with self._locked():
-            last = self.history()[-1]
-            tables = {}
+            last, tables = self.history()[-1], {}
             for name, number in last.tables.items():
                 tables[name] = self._connection.open_table(name)
                 if tables[name].version != number:
                     tables[name].checkout(number)
                     tables[name].restore()
-            yield Writer(self, last, tables)
+            if resumed := _ERASING in last.details:
+                last = self.end_history(tables)
+            yield Writer(self, last, tables, resumed=resumed)
 
     def write_table(self, name: str, rows: pa.Table) -> Any:
         """Create a table, or replace all its rows and columns; with its indices."""
@@ -211,13 +238,41 @@ class Database:
         number = 1 if last is None else last.version + 1
         name = model or ("" if last is None else last.model)
         if save_model is not None:
-            name = f"{number:06d}.safetensors"
-            save_model(self.folder / "models" / name)
-        now = datetime.now(UTC)
-        row: dict[str, Any] = {"version": number, "time": now, "action": action, "model": name}
-        row |= {**tables, "details": json.dumps(details, allow_nan=False)}
-        self._connection.open_table(_VERSIONS).add(pa.Table.from_pylist([row], _SCHEMA))
-        return Version(number, now, action, dict(tables), name, dict(details))
+            name = self.save_model(last, save_model)
+        made = Version(number, datetime.now(UTC), action, dict(tables), name, dict(details))
+        self._connection.open_table(_VERSIONS).add(_rows([made]))
+        return made
+
+    def save_model(self, last: Version | None, save: Callable[[Path], None]) -> str:
+        """Write the model of the version after the last one; returns its name."""
+        name = f"{1 if last is None else last.version + 1:06d}.safetensors"
+        save(self.folder / "models" / name)
+        return name
+
+    def write_history(self, versions: list[Version]) -> None:
+        """Replace all rows at once."""
+        self._connection.create_table(_VERSIONS, _rows(versions), mode="overwrite")
+
+    def end_history(self, tables: Mapping[str, Any]) -> Version:
+        """Delete all files but those of the last version, which is the only one listed."""
+        last = self.history()[-1]
+        for table in tables.values():
+            compact(table, _NO_TIME)
+        self._keep_models({last.model})
+        details = {name: value for name, value in last.details.items() if name != _ERASING}
+        last = replace(last, details=details)
+        self.write_history([last])
+        compact(self._connection.open_table(_VERSIONS), _NO_TIME)
+        return last
+
+    def ever_stored(self, ids: pa.Array) -> np.ndarray:
+        """(M,) whether a node with an id is in any version of the table, committed or not."""
+        table, found = self._connection.open_table("nodes"), np.zeros(len(ids), dtype=bool)
+        for version in table.list_versions():
+            table.checkout(version["version"])
+            rows = Snapshot({"nodes": table}).find("nodes", ID, ids, [ID])
+            found |= pc.is_in(ids, one_piece(rows.column(ID))).to_numpy(zero_copy_only=False)
+        return found
 
     def prune(self, keep: int) -> Version:
         """Make a version with the same content in few files, and forget all but the last `keep`.
@@ -238,11 +293,13 @@ class Database:
                 first = min(version.tables[name] for version in kept)
                 compact(table, _age(table, first) if keep > 1 else _NO_TIME)
             compact(versions, _NO_TIME)
-            models = {version.model for version in kept}
-            for file in (self.folder / "models").iterdir():
-                if file.name not in models:
-                    file.unlink()
+            self._keep_models({version.model for version in kept})
         return kept[-1]
+
+    def _keep_models(self, names: set[str]) -> None:
+        for file in (self.folder / "models").iterdir():
+            if file.name not in names:
+                file.unlink()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -267,6 +324,22 @@ class Database:
                         ) from None
                     time.sleep(0.05)
             yield  # closing the file releases the lock
+
+
+def _rows(versions: list[Version]) -> pa.Table:
+    """Rows of the table of versions."""
+    rows = [
+        {
+            "version": each.version,
+            "time": each.time,
+            "action": each.action,
+            "model": each.model,
+            **each.tables,
+            "details": json.dumps(each.details, allow_nan=False),
+        }
+        for each in versions
+    ]
+    return pa.Table.from_pylist(rows, _SCHEMA)
 
 
 def find_version(history: list[Version], number: int | None) -> Version:

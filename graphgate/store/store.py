@@ -19,6 +19,7 @@ from graphgate.store.batch import edge_list, read_batch
 from graphgate.store.changes import Change, ordered, removal, resolved
 from graphgate.store.database import Database, Version, Writer, find_version
 from graphgate.store.drift import Drift, drift_between
+from graphgate.store.erasure import fitted_afresh, refuse_never_stored, without_nodes
 from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import unit_vectors
@@ -257,6 +258,40 @@ class Store(StoreView):
                 model=old.model,
             )
         self._show(self._database, made)
+        return made
+
+    def erase(self, nodes: Any, *, missing_ok: bool = False) -> Version:
+        """Delete all traces of nodes, and with them the history: the new version is the only one.
+
+        What remains is fitted from scratch, so that neither weights nor words come from these
+        nodes; the vectors are those of a new store of the other nodes, and do not lie in the space
+        of the old ones. An interrupted erasure is completed by the next change, such as `erase` of
+        the same nodes. A process that still reads an older version will fail.
+
+        nodes : one id or a list of ids. An id may be of a node that was removed, as long as any
+            version has it.
+        missing_ok : accept ids that no version has.
+        """
+        with self._database.writing() as writer:
+            self._follow(writer)
+            ids = self._typed(nodes)
+            ever = self._database.ever_stored(ids)
+            if writer.resumed and not ever.any():
+                return writer.last
+            if not missing_ok:
+                refuse_never_stored(ids, ever)
+            rest = without_nodes(writer, ids)
+            graph = self._graph_of(rest.nodes, rest.edges)
+            fresh = fitted_afresh(load_model(self.model_file), graph)
+            columns = growth_of(fresh).columns(graph)
+            writer.replace("nodes", rest.nodes)
+            writer.replace("edges", rest.edges)
+            writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
+            counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+            counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
+            details = exact_details(writer.last.version + 1, **counts)
+            made = writer.commit_alone("erase", details, trimmed(fresh).save)
+            self._show(self._database, made)
         return made
 
     def prune(self, keep: int = 1) -> Version:
