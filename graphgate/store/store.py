@@ -142,9 +142,9 @@ class Store(StoreView):
 
         nodes : one id or a list of ids. edges : as in `add`; an edge that is not stored is refused.
         """
-        directed = self.estimator.fitted_on_.directed
         with self._database.writing() as writer:
             self._follow(writer)
+            directed = self.estimator.fitted_on_.directed
             numbers = np.unique(self._numbers(nodes)) if nodes is not None else np.empty(0, int)
             pairs = np.empty((0, 2), dtype=np.int64)
             if edges is not None:
