@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 import tempfile
-import time
 import warnings
 from collections import Counter
 from multiprocessing.connection import Connection
@@ -127,7 +126,7 @@ class StoreMachine(RuleBasedStateMachine):
         if not begun.poll(delay):
             process.kill()
         process.join(_TIMEOUT)
-        ended = {0: "in time", -9: "killed"}[process.exitcode]
+        ended = {0: "in time", -9: "killed"}[process.exitcode or 0]
         expected = [*self.model.after(operation)]
         problems = [difference(Store.open(self.path), each, older=0) for each in expected]
         assert None in problems, f"{kind}, {ended}: {problems}"

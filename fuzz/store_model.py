@@ -51,7 +51,7 @@ class Shape:
     def content_of(self, rng: np.random.Generator) -> tuple[Any, ...]:
         """What describes a node: attributes, or features."""
         if self.content != "attributes":
-            return tuple((rng.integers(-8, 9, N_FEATURES) / 4 * (rng.random(N_FEATURES) < 0.7)))
+            return tuple(rng.integers(-8, 9, N_FEATURES) / 4 * (rng.random(N_FEATURES) < 0.7))
         counts = {word: float(rng.integers(1, 4)) for word in WORDS[:4] if rng.random() < 0.4}
         return (
             None if rng.random() < 0.1 else float(rng.integers(-80, 80)) / 8,

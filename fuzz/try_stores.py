@@ -92,7 +92,7 @@ def main() -> None:
     torch.set_num_threads(1)
     begun = time.time()
     damaged, wrong = damages(given.damages, given.seed)
-    result = {
+    result: dict[str, Any] = {
         "command": "python fuzz/try_stores.py --json results/stores.json",
         "versions": versions()
         | {"lancedb": version("lancedb"), "hypothesis": version("hypothesis")},
