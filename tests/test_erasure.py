@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from safetensors import safe_open
+from sklearn.base import clone
 
 from graphgate import GATE, Graph, InputError, LinearGATE, Store
-from graphgate.store import database
-from graphgate.store.database import Database, Writer
+from graphgate.store import database, vector_index
+from graphgate.store.database import Writer
 
 SECRET = ("ada-lovelace", "zebra-crossing", "Xanadu", "only-label")
 REMOVED = "removed-before"
@@ -43,7 +44,7 @@ GATE2 = GATE((4, 2), epochs=2, random_state=0, progress=False)
 def store_with_a_history(folder: Path, estimator) -> Store:
     """The secret is in vectors, models and tables of several versions, and in none of the last."""
     graph = graph_with_a_secret()
-    store = Store.create(folder / "store", graph.take(np.arange(20)), estimator)
+    store = Store.create(folder / "store", graph.take(np.arange(20)), clone(estimator))
     store.add(graph)
     store.refit()
     store.remove(REMOVED)
@@ -83,6 +84,12 @@ def content(folder: Path) -> tuple[set, str]:
     return found, "\n".join(texts)
 
 
+def no_trace(folder: Path) -> bool:
+    """Whether no value, name or text is one of the nodes that were erased."""
+    found, texts = content(folder)
+    return not found & {*SECRET, REMOVED} and not any(text in texts for text in SECRET)
+
+
 def traces(store: Store) -> set[float]:
     """The numbers that belong to the first node alone: vectors, states and factors of all
     versions, and its age."""
@@ -114,9 +121,8 @@ def test_no_table_model_or_byte_yields_an_erased_node(tmp_path, estimator):
     made = store.erase([SECRET[0], REMOVED])
     assert (made.version, made.action, made.details["erased"]) == (5, "erase", 1)
     assert [each.version for each in Store.open(store.path).history()] == [5]
-    found, texts = content(store.path)
-    assert not found & (set(SECRET) | numbers | {REMOVED})
-    assert not any(text in texts for text in SECRET)
+    assert no_trace(store.path)
+    assert not content(store.path)[0] & numbers
     assert not hits(store.path, needles)
 
 
@@ -145,9 +151,8 @@ def test_a_node_of_an_older_version_is_erased_and_others_are_refused(tmp_path):
     with pytest.raises(InputError, match="the store would have no nodes"):
         store.erase(store.vectors().ids)
     assert len(Store.open(store.path).history()) == 4
-    vectors = store.erase(REMOVED).details
-    assert (vectors["erased"], vectors["n_nodes"]) == (0, N_NODES - 1)
-    assert store.erase("n55", missing_ok=True).version == 6
+    details = store.erase(REMOVED).details
+    assert (details["erased"], details["n_nodes"]) == (0, N_NODES - 1)
 
 
 class Interrupted(BaseException):
@@ -155,47 +160,83 @@ class Interrupted(BaseException):
 
 
 @pytest.mark.parametrize(
-    "step", ["nodes", "edges", "vectors", "save_model", "write_history", "compact", "last"]
+    "step", ["nodes", "edges", "vectors", "write_version", "forget_all", "unlink", "last"]
 )
 def test_an_interrupted_erasure_is_before_or_after_and_can_be_completed(
     tmp_path, monkeypatch, step
 ):
     store = store_with_a_history(tmp_path, LINEAR)
     graph = store.graph()
-    counts = iter(range(99))
 
     def stop(*_, **__):
         raise Interrupted
 
     with monkeypatch.context() as patch:
         if step in ("nodes", "edges", "vectors"):
-            original = Writer.replace
+            replace = Writer.replace
 
             def stopped(self, table, rows):
-                original(self, table, rows)
+                replace(self, table, rows)
                 if table == step:
                     stop()
 
             patch.setattr(Writer, "replace", stopped)
-        elif step == "last":
-            history = Database.write_history
-            patch.setattr(
-                Database, "write_history", lambda *a: stop() if next(counts) else history(*a)
-            )
+        elif step == "write_version":
+            patch.setattr(database, step, stop)
+        elif step == "forget_all":
+            patch.setattr(Writer, step, stop)
         else:
-            owner = database if step == "compact" else Database
-            patch.setattr(owner, step, stop)
+            unlink, last = Path.unlink, {"unlink": "000002.json", "last": "000003.safetensors"}
+            patch.setattr(
+                Path, "unlink", lambda p, **k: stop() if p.name == last[step] else unlink(p, **k)
+            )
         with pytest.raises(Interrupted):
-            store.erase(SECRET[0])
+            store.erase([SECRET[0], REMOVED])
     opened = Store.open(store.path)
-    if step in ("compact", "last"):
-        assert [each.version for each in opened.history()] == [5]
+    versions = {"forget_all": [1, 2, 3, 4, 5], "unlink": [2, 3, 4, 5], "last": [5]}
+    assert [each.version for each in opened.history()] == versions.get(step, [1, 2, 3, 4])
+    if step in versions:
         graph = graph.without([SECRET[0]])
-    else:
-        assert [each.version for each in opened.history()] == [1, 2, 3, 4]
     assert opened.graph().fingerprint() == graph.fingerprint()
-    made = opened.erase(SECRET[0])
+    made = opened.erase([SECRET[0], REMOVED])
     assert made == Store.open(store.path).history()[-1]
-    found, texts = content(store.path)
-    assert not found & set(SECRET)
-    assert not any(text in texts for text in SECRET)
+    assert no_trace(store.path)
+
+
+def test_the_next_change_completes_an_erasure(tmp_path, monkeypatch):
+    store = store_with_a_history(tmp_path, LINEAR)
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "forget", lambda *_: None)
+        store.erase([SECRET[0], REMOVED])
+    assert not no_trace(store.path)
+    store.remove("n7")
+    assert no_trace(store.path)
+    assert [each.action for each in store.history()] == ["erase", "remove"]
+
+
+def test_what_an_interrupted_change_has_left_is_erased(tmp_path, monkeypatch):
+    graph = graph_with_a_secret()
+    others = graph.without([SECRET[0], REMOVED])
+    store = Store.create(tmp_path / "store", others, clone(LINEAR))
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "commit", lambda *_: 1 / 0)
+        with (
+            pytest.raises(ZeroDivisionError),
+            pytest.warns(UserWarning, match="not seen in fit"),
+        ):
+            store.add(graph)
+    assert not no_trace(store.path)
+    assert store.erase([SECRET[0], REMOVED]).version == 1
+    assert no_trace(store.path)
+    with pytest.raises(InputError, match="no version of the store has a node 'ada-lovelace'"):
+        store.erase([SECRET[0], REMOVED])
+
+
+def test_cached_indices_of_erased_vectors_are_deleted(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(vector_index, "EXACT_UP_TO", 5)
+    store = store_with_a_history(tmp_path, LINEAR)
+    store.similar("n3")
+    assert list((tmp_path / "cache").rglob("*.usearch"))
+    store.erase(SECRET[0])
+    assert not list((tmp_path / "cache").rglob("*.usearch"))

@@ -324,7 +324,7 @@ def test_pruned_versions_are_gone(tmp_path):
     store.prune()
     reopened = Store.open(store.path)
     assert [each.version for each in reopened.history()] == [6]
-    for name in ("nodes", "edges", "vectors", "versions"):  # nothing of older versions is left
+    for name in ("nodes", "edges", "vectors"):  # nothing of older versions is left
         data = list((store.path / f"{name}.lance" / "data").iterdir())
         assert len(data) == 1, name
     np.testing.assert_array_equal(reopened.vectors().vectors, before)

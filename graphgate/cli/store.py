@@ -209,9 +209,6 @@ def erase(
     file: Annotated[
         Path | None, typer.Option("--ids", help="Text file with one further id per line.")
     ] = None,
-    missing_ok: Annotated[
-        bool, typer.Option("--missing-ok", help="Accept ids that no version has.")
-    ] = False,
 ) -> None:
     """Delete all traces of nodes from the store, and its history with them.
 
@@ -226,10 +223,18 @@ def erase(
         wanted += [line for line in read_text(file).split("\n") if line]
     if not wanted:
         raise InputError("no node to erase is given; pass ids, or --ids FILE")
-    made = graphgate.Store.open(folder).erase(wanted, missing_ok=missing_ok)
+    opened = graphgate.Store.open(folder)
+    before = opened.version
+    made = opened.erase(wanted)
+    if made.version == before:
+        say(
+            f"version {made.version}: no version has these nodes; what an interrupted change had "
+            "left is deleted"
+        )
+        return
     say(
-        f"version {made.version}: {made.details.get('erased', 0):,} nodes are erased, and all "
-        f"older versions with them; the model was fitted from scratch on the other "
+        f"version {made.version}: {made.details['erased']:,} nodes are erased, and all older "
+        f"versions with them; the model was fitted from scratch on the other "
         f"{made.details['n_nodes']:,} nodes, so what was learned from older vectors must be "
         "learned again"
     )

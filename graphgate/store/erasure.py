@@ -1,5 +1,7 @@
 """What remains of a store without some nodes, as if they had never been stored."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.base import clone
 from graphgate.errors import InputError, listing
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
+from graphgate.store.batch import positions
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 
 
@@ -24,6 +27,15 @@ class Remainder(NamedTuple):
     def numbers(self) -> np.ndarray:
         found: np.ndarray = self.nodes.column(NUMBER).to_numpy()
         return found
+
+
+def ever_stored(ids: pa.Array, snapshots: Iterable[Snapshot]) -> np.ndarray:
+    """(M,) whether a node with an id is in any of the snapshots that can be read."""
+    found = np.zeros(len(ids), dtype=bool)
+    for snapshot in snapshots:
+        with suppress(InputError):
+            found |= positions(ids, snapshot.find("nodes", ID, ids, [ID]).column(ID)) >= 0
+    return found
 
 
 def without_nodes(snapshot: Snapshot, ids: pa.Array) -> Remainder:
@@ -54,6 +66,6 @@ def refuse_never_stored(ids: pa.Array, ever: np.ndarray) -> None:
     if not ever.all():
         missing = listing([repr(one) for one in ids.filter(pa.array(~ever)).to_pylist()])
         raise InputError(
-            f"no version of the store has a node {missing}; check how ids are written, or pass "
-            "missing_ok=True (--missing-ok) to erase what an interrupted change may have left"
+            f"no version of the store has a node {missing}; check how ids are written, and leave "
+            "out those that were erased already"
         )

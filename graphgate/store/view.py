@@ -12,19 +12,19 @@ from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import Embedding
-from graphgate.io.files import first_line
 from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
-from graphgate.store.database import Database, Version
+from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
-from graphgate.store.lance_tables import ID, NUMBER, Snapshot
+from graphgate.store.lance_tables import ID, NUMBER, LanceError, Snapshot
 from graphgate.store.neighbors import SimilarNodes
 from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
+from graphgate.store.versions import Version
 
 
 class StoreView:
@@ -63,15 +63,18 @@ class StoreView:
     @property
     def model_file(self) -> Path:
         """The model of this version, without what it knows of single nodes; see `model`."""
-        return self._database.model_path(self._version)
+        return self._database.model(self._version)
 
     def reload(self) -> bool:
         """Go to the last version, which another process may have made; whether there was one."""
-        last = self._database.history()[-1]
-        if last.version == self.version:
+        if self.last_version() == self.version:
             return False
-        self._show(self._database, last)
+        self._show(self._database, self._database.version())
         return True
+
+    def last_version(self) -> int:
+        """The number of the last version, which another process may have made."""
+        return self._database.last_number()
 
     def info(self) -> StoreInfo:
         """A summary of this version, and how far its vectors may be off."""
@@ -187,17 +190,16 @@ class StoreView:
     @cached_property
     def vector_index(self) -> VectorIndex:
         """What finds the nearest vectors; it is built when it is first used."""
-        name = f"{self._version.tables['vectors']:06d}.usearch"
-        return VectorIndex(self._embedding.vectors, self.path / "index" / name)
+        return VectorIndex(self._embedding.vectors, self._database.identity)
 
     def _matching(self, where: str) -> np.ndarray:
         """The sorted numbers of the nodes for which a condition holds."""
         try:
             rows = self._snapshot.where("nodes", where, [NUMBER])
-        except (ValueError, RuntimeError, OSError) as error:
+        except LanceError as error:
             names = [stored_name(name) for name in self._kinds or ()]
             raise InputError(
-                f"the condition {where!r} cannot be used: {_reason(error)}; the attributes are "
+                f"the condition {where!r} cannot be used: {error.reason}; the attributes are "
                 f"{listing(names) or 'none'}"
             ) from None
         return np.sort(rows.column(NUMBER).to_numpy())
@@ -299,8 +301,3 @@ class StoreView:
         rows = rows.take(pa.array(places))
         labels = rows.column(LABEL).to_pylist() if labeled else None
         return Embedding(id_values(rows.column(ID)), vectors, labels)
-
-
-def _reason(error: Exception) -> str:
-    """The first sentence of an error of LanceDB."""
-    return first_line(error).partition(", /")[0][:200]
