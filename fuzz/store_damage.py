@@ -135,7 +135,7 @@ def parts(path: Path, shape: Shape) -> dict[str, Part]:
     store = part("open", partial(Store.open, path))
     if store is not None:
         part("history", store.history)
-        part("check", getattr(store, "check", list))
+        part("check", store.check)
     return found
 
 

@@ -304,6 +304,8 @@ def difference(store: Store, expected: PlainStore, *, older: int) -> str | None:
         return f"the store is at version {store.version}, not {expected.number}"
     if problem := fault(store, expected.last, expected.shape):
         return problem
+    if problems := store.check().problems:
+        return f"check reports: {problems}"
     number = sorted(expected.versions)[older % len(expected.versions)]
     problem = fault(Store.open(store.path, number), expected.versions[number], expected.shape)
     return f"version {number}: {problem}" if problem else None

@@ -237,7 +237,7 @@ def _write_answer(json: Path | None, graph: Graph, gate: Estimator, seconds: flo
         "seconds": round(seconds, 3),
     }
     report = asdict(gate.report_) if isinstance(gate, graphgate.LinearGATE) else None
-    write_result(json, content | {"report": report})
+    write_result(json, content, {"report": report})
 
 
 def _refuse_parameters(context: typer.Context) -> None:

@@ -103,7 +103,7 @@ def estimate(
     from graphgate.training.speed import format_seconds
 
     available, sentence = found.available_bytes, found.plan.sentence()
-    content = {"method": chosen, **asdict(found), "plan": sentence}
+    content = asdict(found) | {"plan": sentence}
     rows = [
         ["plan", sentence],
         ["graph", format_bytes(found.graph_bytes)],
@@ -121,4 +121,4 @@ def estimate(
     print_table(["", "estimate"], rows)
     if not found.fits:
         say(f"the run does not fit into memory{hint}")
-    write_result(json, content)
+    write_result(json, {"method": chosen}, content)

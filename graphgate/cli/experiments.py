@@ -128,7 +128,9 @@ def evaluate(
     )
     print_table(result.heads(), [result.row()])
     _print_caveats({source.name: source.split})
-    write_result(json, result.to_dict())
+    content = result.to_dict()
+    del content["versions"]  # which are written with every result
+    write_result(json, content)
 
 
 @app.command(

@@ -80,7 +80,7 @@ def links(
     ]
     print_table(["method", "graph", "split", "AUC", "AP"], rows)
     content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
-    write_result(json, content | run.to_dict())
+    write_result(json, content, run.to_dict())
 
 
 @app.command(

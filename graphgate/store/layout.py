@@ -69,7 +69,7 @@ def write_format(folder: Path) -> None:
 def read_format(folder: Path) -> str:
     """The name of a store for caches; refuses what is not a store of this format."""
     path = folder / _FORMAT
-    if not path.is_file() or path.is_symlink():
+    if not path.is_file():
         if (folder / "nodes.lance").is_dir():
             raise InputError(
                 f"{folder} is a store without a format version; create it again from its graph"

@@ -16,6 +16,7 @@ from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
+from graphgate.store.check import StoreCheck, checked
 from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
@@ -92,6 +93,14 @@ class StoreView:
             details["stale_edges"],
             details["stale_shift"],
         )
+
+    def check(self) -> StoreCheck:
+        """Read all files of the store, whichever version they are of, and report what is damaged.
+
+        Vectors, models and tables are verified by checksums whenever a version is opened; this
+        also reads older versions, and whether tables agree with each other.
+        """
+        return checked(self._database)
 
     def history(self) -> list[Version]:
         """All versions of the store, the oldest first."""
