@@ -767,7 +767,7 @@ COMMANDS = [
         ["store", name]
         for name in ("create", "add", "remove", "info", "history", "rollback", "prune")
     ),
-    *(["store", name] for name in ("export", "refresh", "refit", "drift", "similar")),
+    *(["store", name] for name in ("export", "refresh", "refit", "erase", "drift", "similar")),
     ["estimate"],
     ["similar"],
     ["cluster"],

@@ -17,7 +17,7 @@ GROUP = get_command(app)
 WRITES_ONLY = {  # files or a folder, and nothing that is not in them
     *("transform", "serve", "figures", "explore", "demo", "data fetch", "data export"),
     *("store create", "store add", "store remove", "store rollback", "store prune"),
-    *("store refresh", "store export", "onnx"),
+    *("store refresh", "store export", "store erase", "onnx"),
 }
 
 

@@ -71,6 +71,15 @@ def test_a_store_from_the_first_table_to_the_last(run):
     assert "version 7: 2 versions are kept" in done("prune", "s", "--keep", "2")
     code, _, err = run("store", "rollback", "s", "1")
     assert (code, "version 1 was pruned; there are 6 to 7" in err) == (2, True), err
+    Path("ids.txt").write_text("n7\nn8\n")
+    erased = done("erase", "s", "n3", "--ids", "ids.txt")
+    assert "version 8: 3 nodes are erased, and all older versions with them" in erased
+    assert "fitted from scratch on the other 27 nodes" in erased
+    assert len(Store.open("s").history()) == 1
+    code, _, err = run("store", "erase", "s", "n3")
+    assert (code, "no version of the store has a node 'n3'" in err) == (2, True), err
+    code, _, err = run("store", "erase", "s")
+    assert (code, "no node to erase is given" in err) == (2, True), err
 
 
 def test_embed_makes_a_store(run):

@@ -3,6 +3,6 @@
 The modules in import order:
 
     neighbors, layout, checksums, index_cache, vector_index, lance_manifest, versions, lance_tables,
-    consistency, database, check, records, region, growth, alignment, drift, batch, changes,
-    updates, info, view, store
+    consistency, database, check, records, region, growth, alignment, drift, batch, erasure,
+    changes, updates, info, view, store
 """

@@ -142,24 +142,7 @@ class StoreView:
 
     def graph(self) -> Graph:
         """The whole graph."""
-        rows = self._snapshot.read("nodes").sort_by(NUMBER)
-        numbers, edges = rows.column(NUMBER).to_numpy(), self._snapshot.read("edges")
-        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
-        content, kind = self._content(rows), self.estimator.fitted_on_
-        described: dict[str, Any] = {}
-        if self._kinds is not None:
-            described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
-        return Graph.from_edge_index(
-            None if self._kinds is not None else content,
-            np.searchsorted(numbers, pairs),
-            edges.column("weight").to_numpy() if kind.weighted else None,
-            ids=id_values(rows.column(ID)),
-            directed=kind.directed,
-            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
-            **described,
-        )
+        return self._graph_of(self._snapshot.read("nodes"), self._snapshot.read("edges"))
 
     def similar(
         self,
@@ -252,6 +235,27 @@ class StoreView:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
 
+    def _graph_of(self, rows: pa.Table, edges: pa.Table) -> Graph:
+        """The graph of rows of the tables of nodes and of edges."""
+        rows = rows.sort_by(NUMBER)
+        numbers = rows.column(NUMBER).to_numpy()
+        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
+        content, kind = self._content(rows), self.estimator.fitted_on_
+        described: dict[str, Any] = {}
+        if self._kinds is not None:
+            described["attributes"] = content
+        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
+            described["feature_names"] = [str(name) for name in names]
+        return Graph.from_edge_index(
+            None if self._kinds is not None else content,
+            np.searchsorted(numbers, pairs),
+            edges.column("weight").to_numpy() if kind.weighted else None,
+            ids=id_values(rows.column(ID)),
+            directed=kind.directed,
+            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
+            **described,
+        )
+
     def _expected(self) -> Expected:
         """What is accepted by `add`."""
         id_type = self._snapshot.schema("nodes").field(ID).type
@@ -283,15 +287,19 @@ class StoreView:
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
-        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
-        ids = typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
+        ids = self._typed(nodes)
         rows = self._snapshot.find("nodes", ID, ids, [NUMBER, ID])
         places = positions(ids, rows.column(ID))
         if (places < 0).any():
-            missing = [given[at] for at in np.flatnonzero(places < 0)]
+            missing = ids.filter(pa.array(places < 0)).to_pylist()
             raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
         found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
         return found
+
+    def _typed(self, nodes: Any) -> pa.Array:
+        """One id or a list of ids in the type of the store."""
+        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
+        return typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
 
     def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
         """Ids and labels of these nodes with their vectors."""
