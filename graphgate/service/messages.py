@@ -30,7 +30,7 @@ Condition = Annotated[
     str | None,
     Field(
         max_length=LONGEST_CONDITION,
-        description="SQL condition on the attributes of neighbors, such as age > 30.",
+        description="Condition on the attributes of neighbors, such as age > 30 and town = 'Ulm'.",
     ),
 ]
 QueryIds = Annotated[

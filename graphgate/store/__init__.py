@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    neighbors, vector_index, lance_tables, database, records, region, growth, alignment, drift,
-    batch, changes, updates, info, view, store
+    neighbors, vector_index, conditions, lance_tables, database, records, region, growth, alignment,
+    drift, batch, changes, updates, info, view, store
 """

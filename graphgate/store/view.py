@@ -12,11 +12,11 @@ from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import Embedding
-from graphgate.io.files import first_line
 from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
+from graphgate.store.conditions import parse_condition
 from graphgate.store.database import Database, Version
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
@@ -168,8 +168,9 @@ class StoreView:
         vectors : (M, D) or (D,), in place of nodes; `Store.embed` gives those of nodes that are
             not stored.
         n_neighbors : neighbors per query; fewer if there are not as many nodes.
-        where : condition in SQL on the attributes of neighbors, such as "age > 30 AND town =
-            'Ulm'"; a name that is not a plain word stands in backquotes.
+        where : condition on the attributes of neighbors, such as "age > 30 and town = 'Ulm'", by
+            comparisons, `in`, `like`, `between`, `is null`, `and`, `or`, `not` and parentheses; a
+            name that is not a plain word stands in backquotes.
         """
         if (nodes is None) == (vectors is None):
             raise InputError("pass either nodes or vectors to find similar nodes for")
@@ -209,15 +210,18 @@ class StoreView:
 
     def _matching(self, where: str) -> np.ndarray:
         """The sorted numbers of the nodes for which a condition holds."""
-        try:
-            rows = self._snapshot.where("nodes", where, [NUMBER])
-        except (ValueError, RuntimeError, OSError) as error:
-            names = [stored_name(name) for name in self._kinds or ()]
-            raise InputError(
-                f"the condition {where!r} cannot be used: {_reason(error)}; the attributes are "
-                f"{listing(names) or 'none'}"
-            ) from None
-        return np.sort(rows.column(NUMBER).to_numpy())
+        condition = parse_condition(where, self._columns)
+        rows = self._snapshot.read("nodes", [NUMBER, *condition.columns])
+        return np.sort(rows.filter(condition.expression).column(NUMBER).to_numpy())
+
+    @cached_property
+    def _columns(self) -> dict[str, pa.Field]:
+        """What conditions may name; an attribute has its own name and that of its column."""
+        schema = self._snapshot.schema("nodes")
+        stored = {name: stored_name(name) for name in self._kinds or ()}
+        names = (*stored.values(), ID, *[LABEL] * (LABEL in schema.names))
+        columns = stored | dict(zip(names, names, strict=True))
+        return {name: schema.field(column) for name, column in columns.items()}
 
     @property
     def attribute_kinds(self) -> dict[str, Kind] | None:
@@ -291,8 +295,3 @@ class StoreView:
         rows = rows.take(pa.array(places))
         labels = rows.column(LABEL).to_pylist() if labeled else None
         return Embedding(id_values(rows.column(ID)), vectors, labels)
-
-
-def _reason(error: Exception) -> str:
-    """The first sentence of an error of LanceDB."""
-    return first_line(error).partition(", /")[0][:200]
