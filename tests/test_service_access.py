@@ -6,6 +6,7 @@ import inspect
 import socket
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from services import running
@@ -134,6 +135,24 @@ def test_a_failure_is_not_explained_to_clients(folder, monkeypatch):
         assert answer.status == 500
         assert answer.json == {"error": "the service has failed; its log says why", "field": None}
         assert client.get("/health").status == 200
+
+
+def test_no_answer_names_a_file(folder, monkeypatch, caplog, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to(folder)
+    places = [folder, tmp_path / "link"]
+
+    def nodes(self, ids):
+        raise InputError(f"{places.pop()}/nodes.lance/data/1.lance is damaged", about="nodes")
+
+    monkeypatch.setattr(Store, "nodes", nodes)
+    with running(Path("link")) as client:
+        while places:
+            answer = client.get("/nodes", id="n1")
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            sentence = "the store cannot be used now; the log of the service says why"
+            assert answer.json == {"error": sentence, "field": None}
+    assert caplog.text.count("nodes.lance/data/1.lance is damaged") == 2
 
 
 def test_a_body_without_a_length_is_limited_too(folder):
