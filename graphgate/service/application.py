@@ -30,7 +30,7 @@ _DESCRIPTION = (
     "A mistake is answered by one sentence, and by the field that it is about."
 )
 _PROBLEMS = {
-    400: "The body is not JSON.",
+    400: "The request is not valid HTTP or has too large headers, or its body is not JSON.",
     401: "The key is missing or wrong.",
     403: "The service is read-only.",
     404: "There is no such node.",
@@ -45,13 +45,13 @@ _PROBLEMS = {
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The mistakes that are possible in a request, beside those that always are."""
-    every = sorted((401, 408, 413, 421, 503, *statuses))
+    every = sorted((400, 401, 408, 413, 421, 503, *statuses))
     return {
         status: {"model": messages.Problem, "description": _PROBLEMS[status]} for status in every
     }
 
 
-_QUERY, _BODY = _problems(404, 422), _problems(400, 404, 415, 422)
+_QUERY, _BODY = _problems(404, 422), _problems(404, 415, 422)
 
 
 class Service:
