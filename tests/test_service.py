@@ -98,7 +98,9 @@ def served_tables(store, node, edges):
 
 
 def test_suggested_edges_are_none_that_exist(client, store):
-    found = client.get("/links", id=["n3", "n40"], k=60).json["results"]
+    answer = client.get("/links", id=["n3", "n40"], k=60).json
+    assert answer["ranked_by"] == "cosine"
+    found = answer["results"]
     graph = store.graph()
     nearest = store.similar(["n3", "n40"], n_neighbors=60).neighbors
     for each, at, near in zip(found, (3, 40), nearest, strict=True):
@@ -134,7 +136,10 @@ def test_the_page_requests_nothing(client):
     answer = client.get("/docs")
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert not re.search("<script|<link|<img|src=|https?:|url\\(", answer.text)
-    for path in client.get("/openapi.json").json["paths"]:
+    specification = client.get("/openapi.json").json
+    links = specification["components"]["schemas"]["LinksAnswer"]
+    assert "ranked_by" in links["required"]
+    for path in specification["paths"]:
         assert f" {path}</code>" in answer.text
 
 

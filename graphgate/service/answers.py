@@ -152,7 +152,8 @@ class Answers:
             count = int((~np.isin(rows[at], each) & (rows[at] >= 0)).sum())
             rows[at], cosines[at] = rows[at][order], cosines[at][order]
             rows[at, count:] = -1
-        return _results(served, served.ids[own], rows[:, :k], cosines[:, :k])
+        results = _results(served, served.ids[own], rows[:, :k], cosines[:, :k])
+        return {**results, "ranked_by": "cosine"}
 
     async def add(self, asked: messages.AddRequest) -> dict[str, Any]:
         if not asked.nodes and not asked.edges:

@@ -122,9 +122,12 @@ def _application(service: Service) -> FastAPI:
         """The same for ids, for vectors, or for nodes that are not stored, by their attributes."""
         return _json(await answers.similar(asked))
 
-    @app.get("/links", response_model=messages.SimilarAnswer, responses=_QUERY)
+    @app.get("/links", response_model=messages.LinksAnswer, responses=_QUERY)
     async def links(query: Annotated[messages.LinksQuery, Query()]) -> Response:
-        """Suggested edges: the most similar nodes that a node has no edge with."""
+        """Suggested edges: the nodes of largest cosine similarity that a node has no edge with.
+
+        The cosine is of the vectors; it is not the probability of an edge.
+        """
         return _json(await answers.links(query.id, query.k))
 
     @app.post("/add", response_model=messages.AddAnswer, responses=_BODY | _problems(403))
