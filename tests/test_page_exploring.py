@@ -23,7 +23,7 @@ browser = pytest.fixture(scope="module")(launched)
 
 
 def town_name(code):
-    return f"Town {code:03}" + " & sons" * (code == 8)
+    return "Town 007 & sons" if code == 8 else f"Town {code:03}"
 
 
 @pytest.fixture(scope="module")
@@ -281,8 +281,8 @@ def test_several_conditions_are_not_taken_for_one(seen, text):
 def test_a_sign_within_a_value_joins_nothing(seen):
     seen.tab.fill("#search", "segment: this & that")
     assert seen.listed("matches") == ["segment: this & that"]
-    seen.tab.fill("#search", "town: Town 008 & sons")
-    assert seen.listed("matches")[0] == "town: Town 008 & sons"
+    seen.tab.fill("#search", "town: Town 007 & sons")
+    assert seen.listed("matches")[0] == "town: Town 007 & sons"
     seen.tab.keyboard.press("Enter")
     assert seen.tab.evaluate("state.group.nodes.length") == 3
 
