@@ -196,7 +196,7 @@ def test_similar_nodes(tmp_path):
     near = store.similar("n3", where="town = 'Ulm' AND `a·b`", n_neighbors=60).neighbors[0]
     both = zip(towns, graph.attributes.column("a.b").tolist(), strict=True)
     assert set(near) == {f"n{at}" for at, (t, b) in enumerate(both) if t == "Ulm" and b} - {"n3"}
-    with pytest.raises(InputError, match=r"cannot be used.*the attributes are age, town"):
+    with pytest.raises(InputError, match=r"cannot be used.*the columns are age, town"):
         store.similar("n3", where="size > 3")
     new = store.embed(
         pa.table({"source": ["new"], "target": ["n3"]}),
