@@ -218,6 +218,7 @@ def test_too_many_categories_are_refused_with_a_remedy():
     for values, counts in [
         ([str(at) for at in range(1001)] * 3, "1,001 distinct values in 3,003 rows"),
         ([str(at) for at in range(21)], "21 distinct values in 21 rows"),
+        ([*map(str, range(21)), *[None] * 99], "21 distinct values in 21 rows that have one"),
     ]:
         with pytest.raises(InputError, match=f"{counts}, too many .*drop it, or .* words"):
             AttributeEncoder().fit(table(a=values))

@@ -576,6 +576,7 @@ def test_evaluate_inductively(run, small_data):
         (["--method", "gcn", "--setting", "inductive"], "'gcn' has no inductive setting on cora"),
         (["--method", ":"], "unknown method ':'"),
         (["--set", "epochs"], "--set takes NAME=VALUE, got 'epochs'"),
+        (["--set", "epochs=2", "--set", "epochs=3"], "--set gives epochs twice"),
         (["--set", "epochs=0"], "epochs == 0, must be >= 1"),
         (["--set", "epochs=many"], "epochs must be an instance of int, not str"),
         (["--set", "speed=9"], "the method 'gate' cannot be created"),
