@@ -177,7 +177,7 @@ def test_unknown_categories_are_counted():
 
 def test_additional_columns_are_ignored_with_a_warning():
     new = table(n=[1], b=[True], k=["x"], w=[["p"]], more=[1], most=["a"])
-    with pytest.warns(InputWarning, match=r"2 unknown column\(s\) are ignored: more, most"):
+    with pytest.warns(InputWarning, match=r"2 unknown columns are ignored: more, most"):
         x = AttributeEncoder().fit(LEARNED).transform(new)
     assert x.shape == (1, 6)
 

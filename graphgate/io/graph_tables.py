@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphgate.errors import InputError, InputWarning, UnknownNodesError, listing
+from graphgate.errors import (
+    InputError,
+    InputWarning,
+    UnknownNodesError,
+    listing,
+    warn_ignored,
+)
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.graph import Graph
@@ -110,6 +116,9 @@ def build_graph(
 ) -> Graph:
     """The graph of two tables; `fixed` replaces fields of the graph, such as x or ids."""
     nodes = None if node_table is None else read_nodes(node_table, options, kinds)
+    if nodes is None:
+        unused = options.given("id", "label", "drop", "words", "categories")
+        warn_ignored(edge_table.what, "option", unused, "they are about a table of nodes")
     edges = read_edges(edge_table, options, nodes)
     if len(edges.ids) == 0:
         raise InputError(f"{edge_table.what} has no edges, and there is no node table")
@@ -230,7 +239,7 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     """Pairs of rows of the nodes or, without nodes, of the ids that the edges name."""
     source, target, *weight = options.edge_columns(table)
     if others := [name for name in table.names if name not in (source, target, *weight)]:
-        _warn(f"{table.what}: {len(others):,} edge column(s) are ignored: {listing(others)}")
+        warn_ignored(table.what, "edge column", others)
     names = {source: "text", target: "text"} | dict.fromkeys(weight, "number")
     weights = None
     cells: list[pa.ChunkedArray] = []
