@@ -103,17 +103,16 @@ def read_graph(
         found = _read_by_networkx(edges, weight) if read is None else read(edges)
         way = found.directed if directed is None else directed
         unnamed = [
-            "source",
-            "target",
-            *(["weight"] * (read is not None)),
-            *["id"] * (nodes is None),
+            *options.given("source", "target"),
+            *options.given("weight") * (read is not None),
         ]
-        warn_ignored(str(edges), "option", options.given(*unnamed), "the file has no such columns")
+        unnamed += options.given("id") * (nodes is None)
+        warn_ignored(str(edges), "option", unnamed, "the file has no such columns")
         options = replace(options, source="source", target="target", directed=way)
         options = replace(options, weight=None if weight is None else "weight")
         if nodes is None:
-            own = "id" if found.nodes is None else NODE
-            return build_graph(found.edges, found.nodes, replace(options, id=own), kinds)
+            ids = "id" if found.nodes is None else NODE
+            return build_graph(found.edges, found.nodes, replace(options, id=ids), kinds)
         own = [] if found.nodes is None else [name for name in found.nodes.names if name != NODE]
         warn_ignored(str(edges), "node attribute", own, f"those in {nodes} are used")
     if features is not None:
@@ -188,10 +187,10 @@ def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
     names = [str(name) for name in g]
     drawn = [name for name in ("graphics", "viz") if columns.pop(name, None) is not None]
     if ending != ".graphml" and (labels := columns.pop("label", None)) is not None:
-        texts = [None if label is None else str(label) for label in labels]
-        if ending == ".gml" and None not in texts and len(set(texts)) == len(names):
+        texts = [str(label) for label in labels]
+        if ending == ".gml" and None not in labels and len(set(texts)) == len(names):
             names = texts
-        elif any(text not in (None, name) for text, name in zip(texts, names, strict=True)):
+        elif any(text not in ("None", name) for text, name in zip(texts, names, strict=True)):
             drawn.append("label")
     warn_ignored(str(path), "node attribute", drawn)
     if ending != ".gml":

@@ -30,7 +30,7 @@ from graphgate.io.id_columns import (
     spelled_ids,
 )
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Conversion, Table, release_memory
+from graphgate.io.tables import Conversion, Table, checked_labels, release_memory
 
 NODE = "\0node"  # the id column of tables that are not the user's: any attribute may be called "id"
 _NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
@@ -216,8 +216,8 @@ def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None
         )
 
 
-def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
-    """Plain values; text and floats that represent integers become integers."""
+def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any] | None:
+    """Plain values, None if they are fractions; text and floats that are integers become such."""
     if pa.types.is_dictionary(column.type):
         column = decoded(table, name, column)
     kind = column.type
@@ -229,7 +229,7 @@ def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
             column = column.cast(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise unfit(table, name, kind, "text or numbers as labels")
-    return column.to_pylist()
+    return checked_labels(column.to_pylist(), table.what, name)
 
 
 # --- edges ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from graphgate.graph.column_kinds import moments_of
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_tables import NODE, build_graph
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Table, is_real, python_column, unfit_kind
+from graphgate.io.tables import Table, checked_labels, is_real, python_column, unfit_kind
 
 # Attributes of a graph that name it, that are used, or that NetworkX's readers add.
 _OWN = ("name", "label", "mode", "attribute_kinds", "feature_names", "node_default", "edge_default")
@@ -53,29 +53,29 @@ def from_networkx(
     if not ids:
         raise InputError("the graph has no nodes; a graph needs at least one")
     columns = node_columns(g)
-    for name, what in ((label, "label"), (split, "split")):
+    for name, role in ((label, "label"), (split, "split")):
         if name is not None:
-            _require(columns, name, what)
+            _require(columns, name, role)
     chosen = _chosen(columns, attributes, {label, split})
     x, names = None, g.graph.get("feature_names")
     if len(chosen) == 1 and _holds_vectors(columns[chosen[0]]):
         matrix = _matrix(chosen.pop(), columns, ids)
         x = sp.csr_array(matrix) if np.count_nonzero(matrix) < 0.2 * matrix.size else matrix
-    rows = range(len(ids))
+    rows, what = range(len(ids)), "the NetworkX graph"
     return build_graph(
-        edge_table(g, rows, weight, "the NetworkX graph"),
+        edge_table(g, rows, weight, what),
         node_table(
             g,
             rows,
             {name: columns[name] for name in chosen},
-            "the NetworkX graph",
+            what,
             strict=attributes is not None,
         ),
         ReadingOptions(id=NODE, label=None, directed=g.is_directed()),
         g.graph.get("attribute_kinds"),
         x=x,
         ids=ids,
-        labels=None if label is None else columns[label],
+        labels=None if label is None else checked_labels(columns[label], what, label),
         splits=None if split is None else _masks(columns[split]),
         feature_names=names if x is not None and len(names or ()) == x.shape[1] else None,
     )
@@ -157,10 +157,10 @@ def _warn_of_others(g: Any, weight: str | None, what: str) -> None:
     warn_ignored(what, "graph attribute", [str(name) for name in g.graph if name not in _OWN])
 
 
-def _require(columns: Mapping[str, Any], name: str, what: str) -> None:
+def _require(columns: Mapping[str, Any], name: str, role: str) -> None:
     if name not in columns:
         known = listing(list(map(repr, columns)), 6) or "none"
-        raise InputError(f"no node has the {what} {name!r}; the attributes are {known}")
+        raise InputError(f"no node has the {role} {name!r}; the attributes are {known}")
 
 
 def _chosen(

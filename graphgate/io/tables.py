@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError, listing, warn_ignored
 from graphgate.graph.attributes import is_missing
 from graphgate.graph.column_kinds import as_moments
 from graphgate.graph.validation import TEXT, plain
@@ -227,6 +227,24 @@ def _typed_array(
         return pa.array(items, _TYPES[next(iter(given))] if given else otherwise)
     except (pa.ArrowInvalid, OverflowError):
         raise InputError(f"a {what} does not fit in 64 bits; use text") from None
+
+
+FRACTIONS = "fractions, which are not classes"
+
+
+def has_fractions(values: Iterable[Any]) -> bool:
+    """Whether these are the values of a regression target: floats, not all of them integers."""
+    numbers = np.array([value for value in values if isinstance(value, (float, np.floating))])
+    numbers = numbers[~np.isnan(numbers)]
+    return bool((np.isinf(numbers) | (numbers != np.floor(numbers))).any())
+
+
+def checked_labels(values: list[Any] | None, where: str, name: str) -> list[Any] | None:
+    """Labels of nodes, or None, with a warning, if they are not classes."""
+    if values is None or not has_fractions(values):
+        return values
+    warn_ignored(where, "label", [f"{name} ({FRACTIONS})"], "write classes as integers or text")
+    return None
 
 
 def is_real(value: Any) -> bool:
