@@ -81,6 +81,8 @@ def parse_params(given: list[str] | None) -> dict[str, object]:
         name, sign, value = text.partition("=")
         if not (sign and name):
             raise InputError(f"--set takes NAME=VALUE, got {text!r}")
+        if name in params:
+            raise InputError(f"--set gives {name} twice; give each parameter once")
         params[name] = value
         for toml in (f"[{value}]" if "," in value else value, value):
             with suppress(tomllib.TOMLDecodeError):
