@@ -160,7 +160,7 @@ def test_clusters_are_counted_and_described(run):
     write_embedding("cloud.csv", range(60), np.random.default_rng(0).normal(size=(60, 3)))
     code, out, _ = run("cluster", "cloud.csv")
     assert code == 0
-    assert "no clusters" in out
+    assert "no number of clusters is supported" in out
     for wrong in ("many", "0", "-1"):
         code, _, err = run("cluster", "embedding.parquet", "--clusters", wrong)
         assert code == 2
