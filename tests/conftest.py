@@ -13,7 +13,7 @@ import torch
 from hypothesis import settings
 from old_pickles import fake_parts
 
-from graphgate import cli
+from graphgate import __main__ as program
 from graphgate.datasets import planetoid as planetoid_files
 
 # A busy machine is slow, not wrong.
@@ -38,7 +38,7 @@ def run(monkeypatch, capsys):
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["graphgate", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            program.main()
         out, err = capsys.readouterr()
         return ended.value.code or 0, out, err
 

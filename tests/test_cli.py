@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import torch
+from command_lines import amended
 from forks import Fork
 from rounding import assert_equal_to_rounding
 from safetensors import safe_open
@@ -22,10 +23,10 @@ from typer.testing import CliRunner
 import graphgate
 from graphgate import GATE, Graph, InputError, LinearGATE, cli, read_graph
 from graphgate.datasets import bundled, citation
-from graphgate.experiments import evaluation as evaluations
-from graphgate.experiments import experiment as experiments
-from graphgate.experiments.experiment import find_experiment
 from graphgate.io.tensors import read_tensors, write_tensors
+from graphgate.paper.experiments import evaluation as evaluations
+from graphgate.paper.experiments import experiment as experiments
+from graphgate.paper.experiments.experiment import find_experiment
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
 NODES = "id,p,q,r\na,1,0,2\nb,0,1,0\nc,3,1,0\nd,0,0,1\ne,1,1,1\n"
@@ -114,7 +115,7 @@ def test_embed_writes_what_the_library_computes(run):
 def test_warnings_are_plain_notes(run):
     Path("edges.csv").write_text(EDGES + "a,z\n")
     code, _, err = run(
-        *embed_options(), "--preset", "authors", "--epochs", "3", "--learning-rate", "0.1"
+        *amended(embed_options(), "--preset", "authors", "--epochs", "3", "--learning-rate", "0.1")
     )
     assert code == 0
     assert "note: edges.csv: 1 of 6 edges refers to a node that is not in nodes.csv" in err
@@ -244,13 +245,13 @@ def test_an_existing_output_is_replaced(run):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_options_of_embed(refused, options, words):
-    assert words in refused(*embed_options(), *options)
+    assert words in refused(*amended(embed_options(), *options))
 
 
 def test_a_run_that_diverges_in_its_last_epoch(run):
     deep = ",".join("4" * 14)  # so that finite weights give vectors that are not
     diverging = ["--dims", deep, "--preset", "paper", "--learning-rate", "1e6", "--epochs", "1"]
-    code, _, err = run(*embed_options(), *diverging)
+    code, _, err = run(*amended(embed_options(), *diverging))
     assert (code, "not finite" in err.splitlines()[-1]) == (2, True)
 
 
@@ -338,7 +339,7 @@ def test_a_model_of_other_features(refused, model):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_options_of_transform(refused, model, options, words):
-    assert words in refused(*transform_options(model), *options)
+    assert words in refused(*amended(transform_options(model), *options))
 
 
 def test_a_full_disk(run, monkeypatch, folder):
@@ -427,7 +428,7 @@ def checkpoint_losses(path: str) -> list[float]:
 def test_ctrl_c_saves_what_was_learned_and_the_run_can_resume(run, folder):
     # A shell that starts tests in the background has its children ignore SIGINT.
     process = Fork(
-        *(*embed_options(), "--preset", "authors", "--epochs", "100000000"),
+        *amended(embed_options(), "--preset", "authors", "--epochs", "100000000"),
         *("--checkpoint", "c.safetensors"),
         prepare=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
@@ -445,11 +446,12 @@ def test_ctrl_c_saves_what_was_learned_and_the_run_can_resume(run, folder):
 
     half, losses = vectors("out.parquet"), checkpoint_losses("c.safetensors")
     more = ["--preset", "authors", "--epochs", str(done + 30)]
-    code, _, err = run(*embed_options("resumed.parquet"), *more, "--checkpoint", "c.safetensors")
+    resumed = amended(embed_options("resumed.parquet"), *more)
+    code, _, err = run(*resumed, "--checkpoint", "c.safetensors")
     assert code == 0, err
     assert checkpoint_losses("c.safetensors")[:done] == losses
     assert len(checkpoint_losses("c.safetensors")) == done + 30
-    run(*embed_options("straight.parquet"), *more)
+    run(*amended(embed_options("straight.parquet"), *more))
     assert vectors("resumed.parquet").tobytes() == vectors("straight.parquet").tobytes()
     assert not np.array_equal(half, vectors("resumed.parquet"))
 
@@ -460,9 +462,9 @@ def test_a_checkpoint_of_another_run(refused, run):
     header, tensors = read_tensors("c.safetensors", "checkpoint", schema)
     write_tensors("c.safetensors", "checkpoint", header | {"finished": False}, tensors)
     for other in (["--seed", "1"], ["--learning-rate", "0.5"], ["--dims", "3,2"], ["--directed"]):
-        words = refused(*embed_options(), "--checkpoint", "c.safetensors", *other)
+        words = refused(*amended(embed_options(), "--checkpoint", "c.safetensors", *other))
         assert "belongs to another run" in words
-    past = refused(*embed_options(), "--checkpoint", "c.safetensors", "--epochs", "2")
+    past = refused(*amended(embed_options(), "--checkpoint", "c.safetensors", "--epochs", "2"))
     assert "is at epoch 5, past the 2 requested" in past
     Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
     assert "belongs to another run" in refused(*embed_options(), "--checkpoint", "c.safetensors")
@@ -579,6 +581,7 @@ def test_evaluate_inductively(run, small_data):
         (["--method", "gcn", "--setting", "inductive"], "'gcn' has no inductive setting on cora"),
         (["--method", ":"], "unknown method ':'"),
         (["--set", "epochs"], "--set takes NAME=VALUE, got 'epochs'"),
+        (["--set", "epochs=2", "--set", "epochs=3"], "--set gives epochs twice"),
         (["--set", "epochs=0"], "epochs == 0, must be >= 1"),
         (["--set", "epochs=many"], "epochs must be an instance of int, not str"),
         (["--set", "speed=9"], "the method 'gate' cannot be created"),
@@ -593,7 +596,7 @@ def test_evaluate_inductively(run, small_data):
 )
 def test_wrong_options_of_evaluate(refused, small_data, options, words):
     given = ["evaluate", "--dataset", "cora", "--runs", "1", "--json", "o.json"]
-    assert words in refused(*given, *options)
+    assert words in refused(*amended(given, *options))
 
 
 def test_an_interrupted_evaluation_writes_nothing(run, small_data, monkeypatch, folder):
@@ -767,7 +770,7 @@ COMMANDS = [
         ["store", name]
         for name in ("create", "add", "remove", "info", "history", "rollback", "prune")
     ),
-    *(["store", name] for name in ("export", "refresh", "refit", "drift", "similar")),
+    *(["store", name] for name in ("export", "refresh", "refit", "erase", "drift", "similar")),
     ["estimate"],
     ["similar"],
     ["cluster"],

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from command_lines import amended
 from rounding import assert_equal_to_rounding
 
 from graphgate.estimators import estimate as estimates
@@ -300,7 +301,7 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     [
         ([*COUNTS, "--method", "gate", "--dims", "4,x"], "--dims takes integers"),
         ([*COUNTS, "--density", "2"], "between 0 and 1"),
-        ([*COUNTS, "--edges-count", "99999999"], "300 nodes cannot have"),
+        (amended(COUNTS, "--edges-count", "99999999"), "300 nodes cannot have"),
         ([*COUNTS, "--method", "gate", "--activation", "step"], "unknown activation 'step'"),
         ([*COUNTS, "--dtype", "float8"], "dtype must be one of"),
     ],
@@ -385,4 +386,4 @@ def test_embed_writes_every_requested_output(run):
     ],
 )
 def test_wrong_output_paths_of_embed(refused, options, words):
-    assert words in refused(*embed_options(), *options)
+    assert words in refused(*amended(embed_options(), *options))

@@ -10,7 +10,7 @@ import pytest
 from rounding import assert_equal_to_rounding
 
 from graphgate import GATE, read_embedding, read_graph
-from graphgate.experiments.protocol import embed_nodes
+from graphgate.paper.experiments.protocol import embed_nodes
 
 PEOPLE = pd.DataFrame(
     {

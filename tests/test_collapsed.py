@@ -8,6 +8,7 @@ from graphs import CPU, graphs, model_for, parts_of, random_graph, value_and_gra
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphgate.compute.counts import GraphCounts
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
 from graphgate.nn.collapsed_step import CollapsedStep
@@ -20,7 +21,7 @@ from graphgate.training.objective import (
     make_objective,
     training_objective,
 )
-from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.plan import TrainingPlan
 
 pytestmark = pytest.mark.numerical
 

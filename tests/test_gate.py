@@ -416,7 +416,7 @@ def test_named_features_are_found_in_any_order():
     turned = Graph(graph.x[:, [2, 0, 1]], graph.adjacency, feature_names=list("cab"))
     assert_equal_to_rounding(gate.transform(turned), gate.embedding_)
     more = Graph(sp.hstack([graph.x] * 2).tocsr(), graph.adjacency, feature_names=list("abcdef"))
-    with pytest.warns(InputWarning, match=r"3 unknown feature\(s\) are ignored: d, e, f"):
+    with pytest.warns(InputWarning, match=r"3 unknown features are ignored: d, e, f"):
         found = gate.transform(more)
     assert_equal_to_rounding(found, gate.embedding_)
 

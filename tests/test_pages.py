@@ -9,10 +9,10 @@ from textwrap import dedent
 import pytest
 
 from graphgate import load_dataset
-from graphgate.experiments.experiment import SETTINGS
-from graphgate.experiments.protocol import RunResult, run_classification
-from graphgate.experiments.reproduce import TABLES, reproduce
-from graphgate.experiments.run_store import RunSpec
+from graphgate.paper.experiments.experiment import SETTINGS
+from graphgate.paper.experiments.protocol import RunResult, run_classification
+from graphgate.paper.experiments.reproduce import TABLES, reproduce
+from graphgate.paper.experiments.run_store import RunSpec
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

@@ -9,14 +9,15 @@ import torch
 from graphs import model_for, random_graph
 from rounding import assert_equal_to_rounding
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.processes import Processes
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.nn.losses import Loss
-from graphgate.training.distributed import Processes
 from graphgate.training.objective import training_objective
 from graphgate.training.part_objective import PartObjective, planned_objective, start_graph
 from graphgate.training.parts import Scaling, WalkParts, WholeGraphParts, parts_of
-from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
+from graphgate.training.plan import TrainingPlan, part_size
 
 pytestmark = pytest.mark.numerical
 

@@ -11,13 +11,13 @@ from graphs import random_graph
 from processes import run_in_processes
 from rounding import assert_equal_to_rounding
 
+from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError, TrainingWarning
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.nn import collapsed
-from graphgate.training.distributed import current_processes
 
 pytestmark = pytest.mark.numerical
 

@@ -45,13 +45,6 @@ def test_singular_vectors_are_those_of_numpy(n, f, kind):
     assert (found[np.abs(found).argmax(axis=0), range(6)] > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("shape", "columns"), [((2708, 1433), 272), ((183, 1703), 183), ((2708, 50), 50)]
-)
-def test_there_are_no_more_columns_than_nodes_or_features(shape, columns):
-    assert svd_start.iterated_columns(256, shape) == columns
-
-
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_few_nodes_are_decomposed_exactly(n):
     x = np.random.default_rng(n).normal(size=(n, 40))

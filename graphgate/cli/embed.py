@@ -157,7 +157,7 @@ def embed(
             from graphgate.io.files import check_new_folder
 
             check_new_folder(folder)
-    from graphgate.experiments.measure import measured
+    from graphgate.compute.measure import measured
 
     again = None
     if repeat is not None:
@@ -237,7 +237,7 @@ def _write_answer(json: Path | None, graph: Graph, gate: Estimator, seconds: flo
         "seconds": round(seconds, 3),
     }
     report = asdict(gate.report_) if isinstance(gate, graphgate.LinearGATE) else None
-    write_result(json, content | {"report": report})
+    write_result(json, content, {"report": report})
 
 
 def _refuse_parameters(context: typer.Context) -> None:

@@ -100,11 +100,11 @@ def estimate(
         scale=not options.no_scale,
         **params,
     )
-    from graphgate.training.memory import format_bytes
-    from graphgate.training.speed import format_seconds
+    from graphgate.compute.machine import format_bytes
+    from graphgate.compute.speed import format_seconds
 
     available, sentence = found.available_bytes, found.plan.sentence()
-    content = {"method": chosen, **asdict(found), "plan": sentence}
+    content = asdict(found) | {"plan": sentence}
     rows = [
         ["plan", sentence],
         ["graph", format_bytes(found.graph_bytes)],
@@ -122,4 +122,4 @@ def estimate(
     print_table(["", "estimate"], rows)
     if not found.fits:
         say(f"the run does not fit into memory{hint}")
-    write_result(json, content)
+    write_result(json, {"method": chosen}, content)

@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.machine import room_within
+from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
@@ -25,10 +28,8 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.loop import Schedule
-from graphgate.training.memory import room_within
-from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
+from graphgate.training.plan import TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
 
 

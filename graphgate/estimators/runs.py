@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError
 from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
@@ -42,7 +43,6 @@ from graphgate.io.limits import current_limits, remedy
 from graphgate.io.model_outputs import write_attention, write_edge_scores
 from graphgate.io.provenance import processor, versions
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.training.distributed import current_processes
 
 _FIELDS: Schema = {
     "command": str,

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.sparse_operator import csr_tensor, index_tensor, shared_tensor
 from graphgate.errors import InputError
 from graphgate.graph.validation import Features
-from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
 
 _BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
 

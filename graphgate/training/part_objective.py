@@ -5,15 +5,16 @@ Processes share the parts of a step, and add up their losses and gradients.
 
 import torch
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.processes import Processes
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training.distributed import Processes
 from graphgate.training.objective import Objective, make_objective, training_objective
 from graphgate.training.parts import Parts, Scaling, parts_of
-from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.plan import TrainingPlan
 
 
 class PartObjective:
