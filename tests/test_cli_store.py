@@ -71,6 +71,15 @@ def test_a_store_from_the_first_table_to_the_last(run):
     assert "version 7: 2 versions are kept" in done("prune", "s", "--keep", "2")
     code, _, err = run("store", "rollback", "s", "1")
     assert (code, "version 1 was pruned; there are 6 to 7" in err) == (2, True), err
+    Path("ids.txt").write_text("n7\nn8\n")
+    erased = done("erase", "s", "n3", "--ids", "ids.txt")
+    assert "version 8: 3 nodes are erased, and all older versions with them" in erased
+    assert "fitted from scratch on the other 27 nodes" in erased
+    assert len(Store.open("s").history()) == 1
+    code, _, err = run("store", "erase", "s", "n3")
+    assert (code, "no version of the store has a node 'n3'" in err) == (2, True), err
+    code, _, err = run("store", "erase", "s")
+    assert (code, "no node to erase is given" in err) == (2, True), err
 
 
 def test_embed_makes_a_store(run):
@@ -106,6 +115,10 @@ def stored(tmp_path_factory) -> Path:
         (["rollback", "s", "7"], "there is no version 7; there are 1 to 1"),
         (["similar", "s"], "give either --node ID or --nodes FILE"),
         (["similar", "s", "--node", "n1", "--where", "size >"], "the condition 'size >' cannot"),
+        (
+            ["similar", "s", "--node", "n1", "--where", "repeat('a', 1500000000) = 'a'"],
+            "character 1 is 'repeat', which is not a column; the columns are age, town, _id",
+        ),
         (["export", "s"], "no output is given"),
         (["create", "s", "edges.csv", "--nodes", "nodes.csv"], "s already exists"),
         (["create", "t", "edges.csv"], "edges.csv: a store needs nodes with attributes"),

@@ -221,6 +221,44 @@ def prune(
     say(f"version {made.version}: {len(opened.history()):,} versions are kept")
 
 
+@store.command(epilog="Example: graphgate store erase people ada bob")
+def erase(
+    folder: Folder,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="IDS", help="Node ids.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--ids", help="Text file with one further id per line.")
+    ] = None,
+) -> None:
+    """Delete all traces of nodes from the store, and its history with them.
+
+    The model is fitted from scratch on the other nodes: it has other words and weights, and its
+    vectors are not comparable with older ones.
+    """
+    from graphgate.io.files import read_text
+
+    check_files(file)
+    wanted = list(ids or [])
+    if file is not None:
+        wanted += [line for line in read_text(file).split("\n") if line]
+    if not wanted:
+        raise InputError("no node to erase is given; pass ids, or --ids FILE")
+    opened = graphgate.Store.open(folder)
+    before = opened.version
+    made = opened.erase(wanted)
+    if made.version == before:
+        say(
+            f"version {made.version}: no version has these nodes; what an interrupted change had "
+            "left is deleted"
+        )
+        return
+    say(
+        f"version {made.version}: {made.details['erased']:,} nodes are erased, and all older "
+        f"versions with them; the model was fitted from scratch on the other "
+        f"{made.details['n_nodes']:,} nodes, so what was learned from older vectors must be "
+        "learned again"
+    )
+
+
 @store.command(epilog="Example: graphgate store refresh people")
 def refresh(folder: Folder) -> None:
     """Compute all vectors again from the whole graph, so that they are exact."""
@@ -260,7 +298,7 @@ def similar(
     edges: Annotated[Path | None, typer.Option(help="Edge table of these nodes.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
     where: Annotated[
-        str | None, typer.Option(help="Condition in SQL on the attributes of neighbors.")
+        str | None, typer.Option(help="Condition on the attributes of neighbors, as in SQL.")
     ] = None,
     json: Json = None,
 ) -> None:

@@ -21,6 +21,7 @@ from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_new_folder, complete_folder
 from graphgate.store.checksums import synced_checksum, verify
 from graphgate.store.consistency import problems_of
+from graphgate.store.index_cache import IndexCache
 from graphgate.store.lance_manifest import files_of_version
 from graphgate.store.lance_tables import (
     INDEXED,
@@ -47,6 +48,7 @@ from graphgate.store.versions import (
     write_version,
 )
 
+ERASE = "erase"  # the action of a version that must become the only one
 _PAIRS_AT_ONCE = 500  # in one condition
 _WAIT = 60.0  # seconds for another writer to finish
 
@@ -55,11 +57,14 @@ class Writer(Snapshot):
     """A snapshot of the last version that can be changed; `commit` makes all changes visible.
 
     last : the last version; None where there is none yet.
+    completed : whether an interrupted erasure had to be completed first.
     """
 
     def __init__(self, database: "Database", last: Version | None) -> None:
         super().__init__(lambda: {} if last is None else database.open_to_write(last))
         self._database, self._last = database, last
+        # Whatever is to be erased has been committed, so all else must go.
+        self.completed = last is not None and last.action == ERASE and self.forget_all()
 
     @property
     def last(self) -> Version:
@@ -133,27 +138,39 @@ class Writer(Snapshot):
         _ = self._database.snapshot(version).tables
         return self._append(action, version.tables, version.model, details, version.files)
 
-    def forget(self, keep: int) -> None:
+    def forget_all(self) -> bool:
+        """Delete all but the last version, also from caches; whether there was anything else."""
+        IndexCache(self._database.identity).clear()
+        return self.forget(1)
+
+    def forget(self, keep: int) -> bool:
         """Delete all but the last versions, and every file that these do not consist of.
 
         Before anything is deleted, all rows of the last version are read. Versions are deleted
         first, so that every one that is listed can be read whenever this is interrupted.
+
+        Returns whether there was anything to delete.
         """
         kept = self._database.history()[-keep:]
         folder = self._database.folder
+        needed = {name for version in kept for name in version.files}
+        numbers = [number for number in version_numbers(folder) if number < kept[0].version]
+        names = [
+            entry.name for entry in entries(folder) if entry.content and entry.name not in needed
+        ]
+        if not numbers and not names:
+            return False
         reopened = Database(folder)
         reopened.model(kept[-1])
         if problems := problems_of(reopened.snapshot(kept[-1]), kept[-1].details):
             raise InputError(f"{folder} is damaged, so nothing was deleted: {problems[0]}")
-        needed = {name for version in kept for name in version.files}
         with lance_errors(folder):
-            for number in version_numbers(folder):
-                if number < kept[0].version:
-                    version_path(folder, number).unlink()
-            for entry in list(entries(folder)):
-                if entry.content and entry.name not in needed:
-                    (folder / entry.name).unlink()
+            for number in numbers:
+                version_path(folder, number).unlink()
+            for name in names:
+                (folder / name).unlink()
             remove_empty_indices(folder)
+        return True
 
     def _append(
         self,

@@ -54,8 +54,9 @@ class IndexCache:
 
     def clear(self) -> None:
         """Remove what is cached of the store."""
-        for path in self.folder.glob(f"*{_ENDING}"):
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            for path in self.folder.iterdir():
+                path.unlink(missing_ok=True)
 
 
 def _name(key: str, path: Path) -> str:

@@ -17,8 +17,9 @@ from graphgate.io.tables import id_array
 from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
 from graphgate.store.batch import edge_list, read_batch
 from graphgate.store.changes import Change, ordered, removal, resolved
-from graphgate.store.database import Database, Writer
+from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
+from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
 from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import unit_vectors
@@ -254,6 +255,39 @@ class Store(StoreView):
             # A number is never given to a second node, or versions could not be compared.
             more = {"of": version, "next_number": writer.last.details["next_number"]}
             made = writer.commit_again(old, "rollback", old.details | more)
+            self._show(self._database, made)
+        return made
+
+    def erase(self, nodes: Any) -> Version:
+        """Delete all traces of nodes, and with them the history: the new version is the only one.
+
+        What remains is fitted from scratch, so that neither weights nor words come from these
+        nodes; the vectors are those of a new store of the other nodes, and do not lie in the space
+        of the old ones. An interrupted erasure is completed by the next change, such as `erase` of
+        the same nodes. A process that still reads an older version will fail.
+
+        nodes : one id or a list of ids, each of which any version must have. If none has any of
+            them, what interrupted changes have left is deleted; an error if there is nothing.
+        """
+        with self._database.writing() as writer:
+            self._follow(writer)
+            ids = self._typed(nodes)
+            ever = ever_stored(ids, map(self._database.snapshot, self.history()))
+            if not ever.any() and (writer.completed or writer.forget(writer.last.version)):
+                return writer.last
+            refuse_never_stored(ids, ever)
+            rest = without_nodes(writer, ids)
+            graph = self._graph_of(rest.nodes, rest.edges)
+            fresh = fitted_afresh(load_model(self.model_file), graph)
+            columns = growth_of(fresh).columns(graph)
+            writer.replace("nodes", rest.nodes)
+            writer.replace("edges", rest.edges)
+            writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
+            counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+            counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
+            details = exact_details(writer.last.version + 1, **counts)
+            made = writer.commit(ERASE, details, trimmed(fresh).save)
+            writer.forget_all()
             self._show(self._database, made)
         return made
 

@@ -30,7 +30,8 @@ class Version:
     """One version of a store.
 
     version : numbered from 1.
-    action : what made it: create, add, remove, refresh, refit, rollback or prune.
+    action : what made it: create, add, remove, refresh, refit, rollback, prune
+        or erase.
     tables : the version of each table.
     model : the name of the model file.
     details : counts, as plain JSON.

@@ -17,11 +17,12 @@ from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
 from graphgate.store.check import StoreCheck, checked
+from graphgate.store.conditions import parse_condition
 from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
-from graphgate.store.lance_tables import ID, NUMBER, LanceError, Snapshot
+from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import SimilarNodes
 from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
@@ -142,24 +143,7 @@ class StoreView:
 
     def graph(self) -> Graph:
         """The whole graph."""
-        rows = self._snapshot.read("nodes").sort_by(NUMBER)
-        numbers, edges = rows.column(NUMBER).to_numpy(), self._snapshot.read("edges")
-        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
-        content, kind = self._content(rows), self.estimator.fitted_on_
-        described: dict[str, Any] = {}
-        if self._kinds is not None:
-            described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
-        return Graph.from_edge_index(
-            None if self._kinds is not None else content,
-            np.searchsorted(numbers, pairs),
-            edges.column("weight").to_numpy() if kind.weighted else None,
-            ids=id_values(rows.column(ID)),
-            directed=kind.directed,
-            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
-            **described,
-        )
+        return self._graph_of(self._snapshot.read("nodes"), self._snapshot.read("edges"))
 
     def similar(
         self,
@@ -180,8 +164,9 @@ class StoreView:
         vectors : (M, D) or (D,), in place of nodes; `Store.embed` gives those of nodes that are
             not stored.
         n_neighbors : neighbors per query; fewer if there are not as many nodes.
-        where : condition in SQL on the attributes of neighbors, such as "age > 30 AND town =
-            'Ulm'"; a name that is not a plain word stands in backquotes.
+        where : condition on the attributes of neighbors, such as "age > 30 and town = 'Ulm'", by
+            comparisons, `in`, `like`, `between`, `is null`, `and`, `or`, `not` and parentheses; a
+            name that is not a plain word stands in backquotes.
         """
         if (nodes is None) == (vectors is None):
             raise InputError("pass either nodes or vectors to find similar nodes for")
@@ -220,15 +205,18 @@ class StoreView:
 
     def _matching(self, where: str) -> np.ndarray:
         """The sorted numbers of the nodes for which a condition holds."""
-        try:
-            rows = self._snapshot.where("nodes", where, [NUMBER])
-        except LanceError as error:
-            names = [stored_name(name) for name in self._kinds or ()]
-            raise InputError(
-                f"the condition {where!r} cannot be used: {error.reason}; the attributes are "
-                f"{listing(names) or 'none'}"
-            ) from None
-        return np.sort(rows.column(NUMBER).to_numpy())
+        condition = parse_condition(where, self._columns)
+        rows = self._snapshot.read("nodes", [NUMBER, *condition.columns])
+        return np.sort(rows.filter(condition.expression).column(NUMBER).to_numpy())
+
+    @cached_property
+    def _columns(self) -> dict[str, pa.Field]:
+        """What conditions may name; an attribute has its own name and that of its column."""
+        schema = self._snapshot.schema("nodes")
+        stored = {name: stored_name(name) for name in self._kinds or ()}
+        names = (*stored.values(), ID, *[LABEL] * (LABEL in schema.names))
+        columns = stored | dict(zip(names, names, strict=True))
+        return {name: schema.field(column) for name, column in columns.items()}
 
     @property
     def attribute_kinds(self) -> dict[str, Kind] | None:
@@ -251,6 +239,27 @@ class StoreView:
     def _content(self, rows: pa.Table) -> Any:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
+
+    def _graph_of(self, rows: pa.Table, edges: pa.Table) -> Graph:
+        """The graph of rows of the tables of nodes and of edges."""
+        rows = rows.sort_by(NUMBER)
+        numbers = rows.column(NUMBER).to_numpy()
+        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
+        content, kind = self._content(rows), self.estimator.fitted_on_
+        described: dict[str, Any] = {}
+        if self._kinds is not None:
+            described["attributes"] = content
+        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
+            described["feature_names"] = [str(name) for name in names]
+        return Graph.from_edge_index(
+            None if self._kinds is not None else content,
+            np.searchsorted(numbers, pairs),
+            edges.column("weight").to_numpy() if kind.weighted else None,
+            ids=id_values(rows.column(ID)),
+            directed=kind.directed,
+            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
+            **described,
+        )
 
     def _expected(self) -> Expected:
         """What is accepted by `add`."""
@@ -283,15 +292,19 @@ class StoreView:
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
-        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
-        ids = typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
+        ids = self._typed(nodes)
         rows = self._snapshot.find("nodes", ID, ids, [NUMBER, ID])
         places = positions(ids, rows.column(ID))
         if (places < 0).any():
-            missing = [given[at] for at in np.flatnonzero(places < 0)]
+            missing = ids.filter(pa.array(places < 0)).to_pylist()
             raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
         found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
         return found
+
+    def _typed(self, nodes: Any) -> pa.Array:
+        """One id or a list of ids in the type of the store."""
+        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
+        return typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
 
     def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
         """Ids and labels of these nodes with their vectors."""
