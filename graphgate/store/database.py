@@ -259,16 +259,15 @@ class Database:
                     f"or roll back to version {numbers[-1]}"
                 )
             return read_version(self.folder, numbers[-1])
-        if number < numbers[-1]:
-            numbers = self._listed()
-        if number in numbers:
-            return read_version(self.folder, number)
-        seen = (
-            f"version {number} was pruned"
-            if 1 <= number < numbers[0]
-            else f"there is no version {number}"
-        )
-        raise InputError(f"{seen}; there are {numbers[0]} to {numbers[-1]}")
+        first, last = read_version(self.folder, numbers[-1]).first, numbers[-1]
+        if not first <= number <= last:
+            pruned = 1 <= number < first
+            seen = f"version {number} was pruned" if pruned else f"there is no version {number}"
+            raise InputError(f"{seen}; there are {first} to {last}")
+        if number not in numbers:
+            path = version_path(self.folder, number)
+            raise InputError(f"{path} is missing; restore a copy of the store")
+        return read_version(self.folder, number)
 
     def history(self) -> list[Version]:
         """All versions, the oldest first."""
