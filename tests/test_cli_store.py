@@ -115,6 +115,10 @@ def stored(tmp_path_factory) -> Path:
         (["rollback", "s", "7"], "there is no version 7; there are 1 to 1"),
         (["similar", "s"], "give either --node ID or --nodes FILE"),
         (["similar", "s", "--node", "n1", "--where", "size >"], "the condition 'size >' cannot"),
+        (
+            ["similar", "s", "--node", "n1", "--where", "repeat('a', 1500000000) = 'a'"],
+            "character 1 is 'repeat', which is not a column; the columns are age, town, _id",
+        ),
         (["export", "s"], "no output is given"),
         (["create", "s", "edges.csv", "--nodes", "nodes.csv"], "s already exists"),
         (["create", "t", "edges.csv"], "edges.csv: a store needs nodes with attributes"),

@@ -107,7 +107,7 @@ def test_what_lancedb_would_act_on_is_refused(path, where):
         if entry.content:
             version.files[entry.name] = store._database.synced(entry.name)
     write_version(path, version)
-    with pytest.raises(InputError, match=r"columns that no store has|has no checksum"):
+    with pytest.raises(InputError, match="has columns that no store has"):
         Store.open(path).graph()
 
 

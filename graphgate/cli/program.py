@@ -149,10 +149,17 @@ def print_graph(graph: Graph) -> None:
 def write_result(path: Path | None, *parts: Mapping[str, Any]) -> None:
     """Write the parts of a result as JSON, with the command and the versions that produced it."""
     if path is not None:
-        from graphgate.io.files import json_text, write_json
         from graphgate.io.provenance import versions
 
-        content = disjoint(*parts, {"command": command_line(), "versions": versions()})
+        own = {"command": command_line(), "versions": versions()}
+        write_content(path, disjoint(*parts, own))
+
+
+def write_content(path: Path | None, content: Any) -> None:
+    """Write JSON to a file, or to standard output."""
+    if path is not None:
+        from graphgate.io.files import json_text, write_json
+
         if path == STDOUT:
             answer(json_text(content))
             return

@@ -298,7 +298,7 @@ def similar(
     edges: Annotated[Path | None, typer.Option(help="Edge table of these nodes.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
     where: Annotated[
-        str | None, typer.Option(help="Condition in SQL on the attributes of neighbors.")
+        str | None, typer.Option(help="Condition on the attributes of neighbors, as in SQL.")
     ] = None,
     json: Json = None,
 ) -> None:

@@ -62,6 +62,14 @@ class ReadingOptions:
             for name, value in asdict(self).items()
         }
 
+    def given(self, *names: str) -> list[str]:
+        """Those of these fields that name a column other than the default."""
+        return [
+            name
+            for name in names
+            if getattr(self, name) not in (None, (), getattr(ReadingOptions, name))
+        ]
+
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         known = [field.name for field in fields(cls)]

@@ -17,11 +17,12 @@ from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
 from graphgate.store.check import StoreCheck, checked
+from graphgate.store.conditions import parse_condition
 from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
-from graphgate.store.lance_tables import ID, NUMBER, LanceError, Snapshot
+from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import SimilarNodes
 from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
@@ -163,8 +164,9 @@ class StoreView:
         vectors : (M, D) or (D,), in place of nodes; `Store.embed` gives those of nodes that are
             not stored.
         n_neighbors : neighbors per query; fewer if there are not as many nodes.
-        where : condition in SQL on the attributes of neighbors, such as "age > 30 AND town =
-            'Ulm'"; a name that is not a plain word stands in backquotes.
+        where : condition on the attributes of neighbors, such as "age > 30 and town = 'Ulm'", by
+            comparisons, `in`, `like`, `between`, `is null`, `and`, `or`, `not` and parentheses; a
+            name that is not a plain word stands in backquotes.
         """
         if (nodes is None) == (vectors is None):
             raise InputError("pass either nodes or vectors to find similar nodes for")
@@ -203,15 +205,18 @@ class StoreView:
 
     def _matching(self, where: str) -> np.ndarray:
         """The sorted numbers of the nodes for which a condition holds."""
-        try:
-            rows = self._snapshot.where("nodes", where, [NUMBER])
-        except LanceError as error:
-            names = [stored_name(name) for name in self._kinds or ()]
-            raise InputError(
-                f"the condition {where!r} cannot be used: {error.reason}; the attributes are "
-                f"{listing(names) or 'none'}"
-            ) from None
-        return np.sort(rows.column(NUMBER).to_numpy())
+        condition = parse_condition(where, self._columns)
+        rows = self._snapshot.read("nodes", [NUMBER, *condition.columns])
+        return np.sort(rows.filter(condition.expression).column(NUMBER).to_numpy())
+
+    @cached_property
+    def _columns(self) -> dict[str, pa.Field]:
+        """What conditions may name; an attribute has its own name and that of its column."""
+        schema = self._snapshot.schema("nodes")
+        stored = {name: stored_name(name) for name in self._kinds or ()}
+        names = (*stored.values(), ID, *[LABEL] * (LABEL in schema.names))
+        columns = stored | dict(zip(names, names, strict=True))
+        return {name: schema.field(column) for name, column in columns.items()}
 
     @property
     def attribute_kinds(self) -> dict[str, Kind] | None:
