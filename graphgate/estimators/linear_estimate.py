@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from graphgate.compute.counts import GraphCounts, graph_bytes
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
-from graphgate.linear.linear_plan import LinearPlan, LinearSize
-from graphgate.training.memory import graph_bytes
-from graphgate.training.plan import GraphCounts
+from graphgate.linear.linear_plan import LinearPlan
 
 _START = 0.2  # seconds of what does not depend on the size
 
@@ -38,25 +37,23 @@ def estimate_linear(
     counts: GraphCounts, gate: LinearGATE, graph: Graph | None, available: int | None
 ) -> LinearEstimate:
     """The estimate of a fit on a graph with features, or on one of this size."""
-    size = gate.size(counts)
     loading = 0 if graph is not None else graph_bytes(counts)
     room = None if available is None else available - loading
-    plan = size.plan(room)
-    needed = size.bytes(plan)
+    plan = gate.plan(counts, room)
     return LinearEstimate(
         plan,
         graph_bytes(counts),
-        needed,
-        plan.disk_bytes(counts, size.itemsize),
+        plan.bytes,
+        plan.disk_bytes,
         available,
-        room is None or needed <= room,
-        linear_seconds(size, plan),
+        room is None or plan.bytes <= room,
+        linear_seconds(plan),
     )
 
 
-def linear_seconds(size: LinearSize, plan: LinearPlan) -> float:
+def linear_seconds(plan: LinearPlan) -> float:
     """The duration of a fit on one process, from speeds measured on this machine just now."""
-    return _START + size.work(plan).seconds()
+    return _START + plan.work().seconds()
 
 
 def graph_like(counts: GraphCounts) -> Graph:

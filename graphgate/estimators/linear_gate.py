@@ -8,6 +8,10 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from graphgate.compute.columns import Columns
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.machine import available_bytes, room_within
+from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
@@ -22,16 +26,12 @@ from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
-from graphgate.linear.linear_plan import LinearPlan, LinearSize
+from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
-from graphgate.linear.node_states import NodeStates
+from graphgate.linear.model import States
 from graphgate.linear.report import report_on
 from graphgate.linear.solution import Problem
-from graphgate.linear.workspace import Workspace
 from graphgate.preprocessing.structural import structural_attributes
-from graphgate.training.distributed import Processes, current_processes
-from graphgate.training.memory import available_bytes, room_within
-from graphgate.training.plan import GraphCounts
 
 
 class LinearGATE(GraphEmbedder):
@@ -227,9 +227,10 @@ class LinearGATE(GraphEmbedder):
             raise InputError("a loaded model holds no graph; pass the graph that the nodes are in")
         return self._graph
 
-    def size(self, counts: GraphCounts) -> LinearSize:
-        """What decides the memory and the time of a fit on a graph of this size."""
-        return self._problem().size(counts)
+    def plan(self, counts: GraphCounts, available: int | None = None) -> LinearPlan:
+        """How a graph of this size is solved, in what is available beside the graph."""
+        limit = arguments.memory_limit(self.memory_limit)
+        return self._problem().plan(counts, available, limit=limit)
 
     def _problem(self, seed: int = 0) -> Problem:
         """The parameters, validated."""
@@ -242,12 +243,12 @@ class LinearGATE(GraphEmbedder):
 
     def _plan(self, graph: Graph, processes: Processes | None = None) -> LinearPlan:
         """The same for all processes, by the one that has least memory."""
-        size, limit = self.size(GraphCounts.of(graph)), arguments.memory_limit(self.memory_limit)
+        limit = arguments.memory_limit(self.memory_limit)
         available = available_bytes() if limit is None else room_within(limit)
         available = available if processes is None else processes.least(available)
-        return size.plan(available, limit=limit)
+        return self.plan(GraphCounts.of(graph), available)
 
-    def _states(self, graph: Graph, *, step: bool = False) -> NodeStates:
+    def _states(self, graph: Graph, *, step: bool = False) -> States:
         structure = self.model_.structure
         placeless = 0 if structure is None else structure.n_without_place(graph)
         if placeless:
@@ -258,7 +259,9 @@ class LinearGATE(GraphEmbedder):
                 UnknownNodesWarning,
                 stacklevel=3,
             )
-        return self.model_.states(graph, Workspace(self._plan(graph), graph.n_nodes), step=step)
+        plan, dtype = self._plan(graph), self.model_.projection.dtype
+        engine = Columns(graph.n_nodes, dtype, plan.blocks)
+        return self.model_.states(graph, engine, step=step)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header).
@@ -271,7 +274,7 @@ class LinearGATE(GraphEmbedder):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The model in a file, ready for `transform`; its results are bit-identical.
+        """The model in a file, ready for `transform`.
 
         A loaded model has no `embedding_`: it holds no graph.
         """

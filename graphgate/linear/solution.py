@@ -10,17 +10,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from graphgate.compute.columns import Columns
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.plan_log import log_plan, log_traffic
+from graphgate.compute.processes import Processes
+from graphgate.compute.scratch import Scratch
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.io.progress import progress_bar
 from graphgate.linear.edge_decoder import EdgeDecoder
-from graphgate.linear.linear_model import LinearModel
-from graphgate.linear.linear_plan import LinearPlan, LinearSize
-from graphgate.linear.scratch import Scratch
-from graphgate.linear.workspace import Workspace
-from graphgate.training.distributed import Processes
-from graphgate.training.plan import GraphCounts
-from graphgate.training.plan_log import log_plan, log_traffic, plans_are_shown
+from graphgate.linear.linear_plan import LinearPlan
+from graphgate.linear.model import LinearModel, solve
 
 
 class Solution(NamedTuple):
@@ -40,9 +40,18 @@ class Problem:
     seed: int
     dtype: torch.dtype
 
-    def size(self, counts: GraphCounts) -> LinearSize:
-        """What decides the memory and the time for a graph of this size."""
-        return LinearSize(counts, self.n_components, self.structure, self.dtype.itemsize)
+    def plan(
+        self, counts: GraphCounts, available: int | None = None, *, limit: int | None = None
+    ) -> LinearPlan:
+        """The plan for a graph of this size; `available` and `limit` as in `LinearPlan.of`."""
+        return LinearPlan.of(
+            counts,
+            self.n_components,
+            structure=self.structure,
+            itemsize=self.dtype.itemsize,
+            available=available,
+            limit=limit,
+        )
 
     def solve(
         self,
@@ -59,40 +68,22 @@ class Problem:
         features : of the nodes of this graph where it has fewer edges.
         scratch : folder of files from which an interrupted call resumes; removed at the end.
         """
-        run = ""
+        files = None
         if processes.size > 1 or scratch is not None:
             run = json.dumps([*map(str, astuple(self)), graph.fingerprint()])
             processes.agree_on("graphs or parameters", run)
-        self._announce(graph, plan, processes)
-        steps = plan.steps(graph.n_features, structure=self.structure and graph.n_edges > 0)
-        show = show_progress and processes.leads
-        with progress_bar("solving", steps / processes.size, show=show) as advance:
             files = None if scratch is None else _files(scratch, processes, run)
-            workspace = Workspace(plan, graph.n_nodes, processes, scratch=files, advance=advance)
-            model, z = LinearModel.fit(
-                graph,
-                self.n_components,
-                structure=self.structure,
-                workspace=workspace,
-                generator=torch.Generator().manual_seed(self.seed),
-                dtype=self.dtype,
+        log_plan(processes, plan.sentence(processes.size), plan.bytes, plan.work())
+        show = show_progress and processes.leads
+        with progress_bar("solving", plan.steps() / processes.size, show=show) as advance:
+            engine = Columns(
+                graph.n_nodes, self.dtype, plan.blocks, processes, scratch=files, advance=advance
             )
-
-            def describe(thinned: Graph) -> Callable[[slice], Tensor]:
-                matrix = model.coordinates.weighted(features(thinned))
-                return lambda columns: model.coordinates.block(matrix, columns)
-
-            decoder = EdgeDecoder.fit(graph, model, workspace, describe, self.seed)
-        workspace.clear()
+            model, z = solve(graph, self.n_components, engine, self.seed, structure=self.structure)
+            decoder = EdgeDecoder.fit(graph, model, engine, features, self.seed)
+        engine.clear()
         log_traffic(processes)
         return Solution(model, decoder, z)
-
-    def _announce(self, graph: Graph, plan: LinearPlan, processes: Processes) -> None:
-        """Say what the plan is."""
-        if plans_are_shown(processes):
-            size = self.size(GraphCounts.of(graph))
-            work = size.work(plan) * (1 / processes.size)
-            log_plan(plan.sentence(processes.size), size.bytes(plan), work)
 
 
 def _files(folder: Path, processes: Processes, run: str) -> Scratch:

@@ -119,7 +119,7 @@ class Follower:
 
     def follow(self) -> bool:
         """Serve the last version if another process has made one; whether there was one."""
-        if self.served.store.history()[-1].version == self.served.version:
+        if self.served.store.last_version() == self.served.version:
             return False
         with self._changing:
             return self._advance()

@@ -16,8 +16,9 @@ from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
+from graphgate.store.check import StoreCheck, checked
 from graphgate.store.conditions import parse_condition
-from graphgate.store.database import Database, Version
+from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
@@ -25,6 +26,7 @@ from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import SimilarNodes
 from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
+from graphgate.store.versions import Version
 
 
 class StoreView:
@@ -63,15 +65,18 @@ class StoreView:
     @property
     def model_file(self) -> Path:
         """The model of this version, without what it knows of single nodes; see `model`."""
-        return self._database.model_path(self._version)
+        return self._database.model(self._version)
 
     def reload(self) -> bool:
         """Go to the last version, which another process may have made; whether there was one."""
-        last = self._database.history()[-1]
-        if last.version == self.version:
+        if self.last_version() == self.version:
             return False
-        self._show(self._database, last)
+        self._show(self._database, self._database.version())
         return True
+
+    def last_version(self) -> int:
+        """The number of the last version, which another process may have made."""
+        return self._database.last_number()
 
     def info(self) -> StoreInfo:
         """A summary of this version, and how far its vectors may be off."""
@@ -89,6 +94,14 @@ class StoreView:
             details["stale_edges"],
             details["stale_shift"],
         )
+
+    def check(self) -> StoreCheck:
+        """Read all files of the store, whichever version they are of, and report what is damaged.
+
+        Vectors, models and tables are verified by checksums whenever a version is opened; this
+        also reads older versions, and whether tables agree with each other.
+        """
+        return checked(self._database)
 
     def history(self) -> list[Version]:
         """All versions of the store, the oldest first."""
@@ -130,24 +143,7 @@ class StoreView:
 
     def graph(self) -> Graph:
         """The whole graph."""
-        rows = self._snapshot.read("nodes").sort_by(NUMBER)
-        numbers, edges = rows.column(NUMBER).to_numpy(), self._snapshot.read("edges")
-        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
-        content, kind = self._content(rows), self.estimator.fitted_on_
-        described: dict[str, Any] = {}
-        if self._kinds is not None:
-            described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
-        return Graph.from_edge_index(
-            None if self._kinds is not None else content,
-            np.searchsorted(numbers, pairs),
-            edges.column("weight").to_numpy() if kind.weighted else None,
-            ids=id_values(rows.column(ID)),
-            directed=kind.directed,
-            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
-            **described,
-        )
+        return self._graph_of(self._snapshot.read("nodes"), self._snapshot.read("edges"))
 
     def similar(
         self,
@@ -205,8 +201,7 @@ class StoreView:
     @cached_property
     def vector_index(self) -> VectorIndex:
         """What finds the nearest vectors; it is built when it is first used."""
-        name = f"{self._version.tables['vectors']:06d}.usearch"
-        return VectorIndex(self._embedding.vectors, self.path / "index" / name)
+        return VectorIndex(self._embedding.vectors, self._database.identity)
 
     def _matching(self, where: str) -> np.ndarray:
         """The sorted numbers of the nodes for which a condition holds."""
@@ -245,6 +240,27 @@ class StoreView:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
 
+    def _graph_of(self, rows: pa.Table, edges: pa.Table) -> Graph:
+        """The graph of rows of the tables of nodes and of edges."""
+        rows = rows.sort_by(NUMBER)
+        numbers = rows.column(NUMBER).to_numpy()
+        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
+        content, kind = self._content(rows), self.estimator.fitted_on_
+        described: dict[str, Any] = {}
+        if self._kinds is not None:
+            described["attributes"] = content
+        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
+            described["feature_names"] = [str(name) for name in names]
+        return Graph.from_edge_index(
+            None if self._kinds is not None else content,
+            np.searchsorted(numbers, pairs),
+            edges.column("weight").to_numpy() if kind.weighted else None,
+            ids=id_values(rows.column(ID)),
+            directed=kind.directed,
+            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
+            **described,
+        )
+
     def _expected(self) -> Expected:
         """What is accepted by `add`."""
         id_type = self._snapshot.schema("nodes").field(ID).type
@@ -276,15 +292,19 @@ class StoreView:
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
-        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
-        ids = typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
+        ids = self._typed(nodes)
         rows = self._snapshot.find("nodes", ID, ids, [NUMBER, ID])
         places = positions(ids, rows.column(ID))
         if (places < 0).any():
-            missing = [given[at] for at in np.flatnonzero(places < 0)]
+            missing = ids.filter(pa.array(places < 0)).to_pylist()
             raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
         found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
         return found
+
+    def _typed(self, nodes: Any) -> pa.Array:
+        """One id or a list of ids in the type of the store."""
+        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
+        return typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
 
     def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
         """Ids and labels of these nodes with their vectors."""
