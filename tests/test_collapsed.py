@@ -15,7 +15,7 @@ from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.nn.products import row_dot, row_product, symmetric_product, total_dot
+from graphgate.nn.products import row_dot, symmetric_product, total_dot
 from graphgate.training.objective import (
     loss_parts,
     make_objective,
@@ -169,13 +169,3 @@ def test_the_order_of_a_large_graph_changes_no_loss(settings):
     found = training_objective(model, graph, Loss("rows"))()
     gradients = {name: parameter.grad.numpy() for name, parameter in model.named_parameters()}
     assert_same((found, gradients), expected)
-
-
-@pytest.mark.parametrize("columns", [1, 2, 5])
-@pytest.mark.parametrize("n", [5, 10, 33])
-def test_a_row_of_a_product_does_not_depend_on_its_position(n, columns):
-    generator = torch.Generator().manual_seed(n)
-    a, b = (torch.randn(shape, generator=generator) for shape in ((n, 40), (40, columns)))
-    order = torch.randperm(n, generator=generator)
-    assert torch.equal(row_product(a, b)[order], row_product(a[order], b))
-    torch.testing.assert_close(row_product(a, b), a @ b)
