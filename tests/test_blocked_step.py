@@ -29,6 +29,8 @@ from graphgate.training.memory import training_bytes
 from graphgate.training.objective import training_objective
 from graphgate.training.plan import ColumnBlocks, TrainingPlan
 
+pytestmark = pytest.mark.numerical
+
 
 def evaluated(step, model):
     parts = step()

@@ -9,6 +9,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from graphgate import Embedding, InputError, InputWarning, classify
 from graphgate.tasks.classification import encode_labels, read_labels
 
+pytestmark = pytest.mark.numerical
+
 
 def some_classes() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)

@@ -23,6 +23,8 @@ from graphgate.training.objective import (
 )
 from graphgate.training.plan import TrainingPlan
 
+pytestmark = pytest.mark.numerical
+
 LAYERS = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 LOSSES = st.builds(
     lambda form, weights: Loss(form, *weights),

@@ -10,6 +10,8 @@ from graphgate.compute.columns import Columns
 from graphgate.compute.draws import Draws
 from graphgate.linear.coordinates import Coordinates
 
+pytestmark = pytest.mark.numerical
+
 
 def fit(x, dtype=torch.float64):
     coordinates, z = Coordinates.fit(x, Columns(x.shape[0], dtype), 512, Draws(0))

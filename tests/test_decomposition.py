@@ -30,6 +30,9 @@ class Dense(Decomposed):
         return (self.a.T @ self.a).double()
 
 
+pytestmark = pytest.mark.numerical
+
+
 def found_for(matrix: np.ndarray, rank: int, seed: int = 0, dtype=torch.float64) -> np.ndarray:
     dense = Dense(matrix, dtype)
     vectors, lengths = right_singular_vectors(dense, rank, Draws(seed).normal)

@@ -34,6 +34,8 @@ from graphgate.linear.model import (
 )
 from graphgate.linear.propagation import Propagation
 
+pytestmark = pytest.mark.numerical
+
 
 def model_of(graph: Graph, *, structure: bool = True) -> tuple[LinearModel, States]:
     model, _ = fitted_model(graph, structure=structure)

@@ -17,8 +17,8 @@ MEASURE = """
 import json, sys
 from graphgate import LinearGATE
 from graphgate.datasets.synthetic import community_graph
-from graphgate.experiments.measure import measured, resident
 from graphgate.compute.counts import GraphCounts
+from graphgate.compute.measure import measured, resident
 
 nodes, edges, features, entries = json.loads(sys.argv[1])
 LinearGATE(random_state=0).fit(community_graph(300, 900, 20))  # what libraries allocate once

@@ -15,6 +15,8 @@ from graphgate.linear import linear_plan
 from graphgate.linear.linear_plan import LARGE, LinearPlan, Sizes
 from graphgate.linear.propagation import Propagation
 
+pytestmark = pytest.mark.numerical
+
 GRAPHS = {
     "undirected": community_graph(1, n=300, f=20),
     "directed and weighted": community_graph(2, n=300, f=20, directed=True, weighted=True),

@@ -10,6 +10,8 @@ from graphgate.linear import link_proposals
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder, log_degrees, similarity_blocks
 from graphgate.linear.link_proposals import propose_links
 
+pytestmark = pytest.mark.numerical
+
 
 class Fitted:
     def __init__(self, graph: Graph, *, structure: bool = True, dtype=torch.float64) -> None:

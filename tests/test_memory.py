@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from graphgate.experiments.measure import measured, resident
 
 from graphgate.compute.counts import GraphCounts, graph_bytes
 from graphgate.compute.machine import release_freed_memory
 from graphgate.datasets.synthetic import community_graph
-from graphgate.experiments.measure import measured, resident
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.collapsed_step import CollapsedStep, buffer_shapes
 from graphgate.nn.losses import Loss
@@ -165,7 +165,7 @@ PEAK = """
 import json, sys, torch, numpy as np
 from graphgate.compute.machine import release_freed_memory
 from graphgate.datasets.synthetic import community_graph
-from graphgate.experiments.measure import measured, resident
+from graphgate.compute.measure import measured, resident
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.training.adam import Adam
@@ -197,7 +197,7 @@ import json, sys, torch
 from graphgate.compute.machine import release_freed_memory
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators.gate import GATE
-from graphgate.experiments.measure import measured, resident
+from graphgate.compute.measure import measured, resident
 torch.set_num_threads(1)
 nodes, activation = int(sys.argv[1]), sys.argv[2]
 small = community_graph(900, 3000, 300, n_entries=9000)
@@ -258,4 +258,4 @@ def test_by_parts_the_embedding_takes_most():
     narrow = replace(parts, architecture=Architecture(1000, (512, 8)))
     assert training_bytes(narrow) < training_bytes(parts) - 0.8 * embedding
     many = replace(parts, parts_per_step=1000)
-    assert training_bytes(many) > 2000 * parts.n_parameters * 4
+    assert training_bytes(many) == training_bytes(parts)  # gradients are added up

@@ -24,6 +24,8 @@ from graphgate.linear import linear_plan
 from graphgate.linear import model as model_module
 from graphgate.linear.model import VIEWS, LinearModel, States, unit_rows
 
+pytestmark = pytest.mark.numerical
+
 
 def fit(graph: Graph, n_components: int = 5, **settings):
     model, z = fitted_model(graph, n_components, **settings)

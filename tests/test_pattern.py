@@ -15,6 +15,8 @@ from graphgate.nn.pattern import (
     segment_softmax,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(), st.integers(0, 99))

@@ -13,6 +13,8 @@ from graphgate.linear.propagation import Propagation, averaging, mean_weight, re
 
 STEP = (0.0, 1.0)
 
+pytestmark = pytest.mark.numerical
+
 
 def propagation(graph: Graph) -> Propagation:
     return Propagation(graph, mean_weight(graph), torch.float64)

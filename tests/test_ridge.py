@@ -14,6 +14,8 @@ from graphgate.linear.ridge import STRENGTHS
 
 STEPS, RESTART = 10, 0.15
 
+pytestmark = pytest.mark.numerical
+
 
 class Given:
     """Coordinates as they are."""

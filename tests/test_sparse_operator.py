@@ -7,6 +7,8 @@ import torch
 
 from graphgate.compute.sparse_operator import SparseOperator, symmetrically_normalized
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("columns", [1, 5, 40])

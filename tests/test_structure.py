@@ -10,6 +10,8 @@ from graphgate.compute.draws import Draws
 from graphgate.linear.model import structure_factors
 from graphgate.linear.structure import StructureFactors, find_rows, plain_ids
 
+pytestmark = pytest.mark.numerical
+
 
 def fit(graph: Graph, seed: int = 0) -> StructureFactors:
     draws = Draws(seed, graph.id_ranks)

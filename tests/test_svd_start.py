@@ -14,6 +14,8 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.svd_start import axes_of_features, start_from_features
 from graphgate.training.objective import loss_parts
 
+pytestmark = pytest.mark.numerical
+
 
 def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
     """Features whose singular values are far from each other."""

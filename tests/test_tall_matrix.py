@@ -6,6 +6,8 @@ import torch
 from graphgate.compute import tall_matrix
 from graphgate.compute.tall_matrix import TallMatrix, row_chunks, temporary_file
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.fixture(params=["memory", "file"])
 def file(request):

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    counts, machine, row_bags, sparse_operator, speed, processes, plan_log, tall_matrix, scratch,
-    columns, draws, decomposition
+    counts, machine, measure, row_bags, sparse_operator, speed, processes, plan_log, tall_matrix,
+    scratch, columns, draws, decomposition
 """

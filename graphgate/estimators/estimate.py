@@ -96,9 +96,9 @@ def estimate(
 ) -> LinearEstimate | Estimate:
     """Estimate memory and time of a fit on a graph, or on one of a given size.
 
-    Memory is computed from the sizes of all arrays. Time is measured: this fits `LinearGATE`, or
-    runs a few epochs of `GATE`, on the graph, or on a synthetic graph like it where it is large or
-    only its size is given.
+    Memory is computed from the sizes of all arrays. The time of `LinearGATE` is computed from its
+    operations and their measured speed on this machine. For `GATE`, this runs a few epochs on the
+    graph, or on a synthetic graph like it where it is large or only its size is given.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ class GATE(GraphEmbedder):
         The model holds no graph: give the nodes to embed together with everything within L hops
         of them. `nodes` (ids or a mask) selects rows, in that order; then only the L-hop
         neighborhood of these nodes is encoded. Their vectors are those of the whole graph, up to
-        the last bits, which depend on the position of a number in an array.
+        rounding.
         """
         graph = self._checked_graph(X, adjacency)
         if nodes is None:
@@ -316,7 +316,7 @@ class GATE(GraphEmbedder):
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
-        """The model in a file, ready for `transform`; its results are bit-identical.
+        """The model in a file, ready for `transform`.
 
         Every parameter that decides the result is that of the saved model, the random seed
         included; `device` is yours. A loaded model has no `embedding_`, `attention_` or

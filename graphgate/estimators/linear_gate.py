@@ -272,7 +272,7 @@ class LinearGATE(GraphEmbedder):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The model in a file, ready for `transform`; its results are bit-identical.
+        """The model in a file, ready for `transform`.
 
         A loaded model has no `embedding_`: it holds no graph.
         """

@@ -105,7 +105,7 @@ class BlockedStep:
         model, loss, processes = self.model, self.loss, self.processes
         for parameter, gradient in self.gradients:
             parameter.grad = gradient
-            # The same bits in all processes, however their processors round.
+            # One model in all processes, however their processors round.
             processes.broadcast(parameter.detach())
         weights = FoldedWeights(model, self.b)
         scores = Scores(model, self.x, self.pattern)

@@ -79,7 +79,7 @@ def _training_bytes_by_parts(plan: TrainingPlan) -> int:
     counts, part, width = plan.counts, plan.of_part, plan.dtype.itemsize
     started_from = replace(part, counts=counts.shrunk(plan.start_nodes))
     start = graph_bytes(started_from.counts) + _svd_start(started_from)
-    gradients = (2 * plan.parts_per_step + 1) * plan.n_parameters * width
+    gradients = 2 * plan.n_parameters * width  # of this step and of the one before
     walked = 12 * counts.pairs * counts.directed  # edges in both directions
     return max(
         _WORKSPACE + plan.n_parameters * width + start * plan.svd_start,
