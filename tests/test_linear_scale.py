@@ -78,7 +78,7 @@ def test_blocks_and_files_change_nothing(kind, monkeypatch):
 def test_chunks_of_rows_change_nothing(monkeypatch):
     graph = GRAPHS["undirected"]
     whole = results(fitted(graph), graph)
-    monkeypatch.setattr(columns, "_CHUNK", 37)
+    monkeypatch.setattr(columns, "CHUNK", 37)
     check_same(whole, results(fitted(graph), graph), 1e-9)
 
 

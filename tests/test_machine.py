@@ -8,11 +8,11 @@ from graphgate.compute import machine
 from graphgate.compute.machine import available_bytes
 
 
-def system(folder: Path, available: int, group: str = "0::/job") -> Path:
+def system(folder: Path, available: int) -> Path:
     proc = folder / "proc"
     (proc / "self").mkdir(parents=True)
     (proc / "meminfo").write_text(f"MemTotal: 99 kB\nMemAvailable: {available} kB\n")
-    (proc / "self" / "cgroup").write_text(f"{group}\n")
+    (proc / "self" / "cgroup").write_text("0::/job\n")
     (proc / "self" / "status").write_text("VmSize: 5 kB\n")
     return proc
 
@@ -22,23 +22,18 @@ def test_the_available_memory_of_the_system(tmp_path):
 
 
 @pytest.mark.parametrize("limited", ["job", "."])
-@pytest.mark.parametrize("version", [1, 2])
-def test_the_limit_of_a_container(tmp_path, limited, version):
-    line = "0::/job" if version == 2 else "3:cpuset:/other\n4:hugetlb,memory:/job\n0::/"
-    most, current = ("max", "current") if version == 2 else ("limit_in_bytes", "usage_in_bytes")
-    none, cached = ("max", "inactive_file") if version == 2 else (2**63 - 1, "total_inactive_file")
-    proc, groups = system(tmp_path, 1000, line), tmp_path / "cgroup"
-    root = groups if version == 2 else groups / "memory"
+def test_the_limit_of_a_container(tmp_path, limited):
+    proc, root = system(tmp_path, 1000), tmp_path / "cgroup"
     (root / "job").mkdir(parents=True)
     for folder in (root, root / "job"):
-        (folder / f"memory.{most}").write_text(f"{none}\n")
-        (folder / f"memory.{current}").write_text("7000\n")
-        (folder / "memory.stat").write_text(f"anon 5\n{cached} 500\n")
-    assert available_bytes(proc, groups) == 1_024_000
-    (root / limited / f"memory.{most}").write_text("10000\n")
-    assert available_bytes(proc, groups) == 3500
-    (root / limited / f"memory.{most}").write_text("100\n")
-    assert available_bytes(proc, groups) == 0
+        (folder / "memory.max").write_text("max\n")
+        (folder / "memory.current").write_text("7000\n")
+        (folder / "memory.stat").write_text("anon 5\ninactive_file 500\n")
+    assert available_bytes(proc, root) == 1_024_000
+    (root / limited / "memory.max").write_text("10000\n")
+    assert available_bytes(proc, root) == 3500
+    (root / limited / "memory.max").write_text("100\n")
+    assert available_bytes(proc, root) == 0
 
 
 def test_the_limit_of_the_process(tmp_path, monkeypatch):

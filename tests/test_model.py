@@ -108,7 +108,7 @@ def test_the_projection_keeps_the_leading_singular_vectors(kind, structure_weigh
 def test_the_gram_matrix_gives_the_leading_singular_vectors(monkeypatch):
     """As for a large graph, whose rows are many more than the columns of its views."""
     monkeypatch.setattr(decomposition, "_TALL", 0)
-    monkeypatch.setattr(column_engine, "_CHUNK", 30)
+    monkeypatch.setattr(column_engine, "CHUNK", 30)
     graph = GRAPHS["words"]
     model, _, _ = fit(graph, 3)
     blocks = dense_blocks(model, graph)

@@ -17,7 +17,7 @@ from graphgate.compute.processes import Processes
 from graphgate.compute.scratch import Scratch
 from graphgate.compute.tall_matrix import TallMatrix, row_chunks, temporary_file
 
-_CHUNK = 1 << 11  # rows that are read together
+CHUNK = 1 << 11  # rows that are read together
 
 Function = Callable[..., Tensor]
 
@@ -85,7 +85,7 @@ class Columns:
         self._scratch, self._advance = scratch, advance
         self._shares = self.processes.shares(n)
         self.mine = self._shares[self.processes.rank]
-        self._chunks = row_chunks(_length(self.mine), _CHUNK)
+        self._chunks = row_chunks(_length(self.mine), CHUNK)
 
     # --- columns ---------------------------------------------------------------------------------
 
@@ -133,11 +133,10 @@ class Columns:
 
     def fold(self, function: Function, *matrices: Rows) -> Tensor:
         """The sum of `function(rows, …)` over chunks of rows and over processes, in float64."""
-        total: Tensor | None = None
-        for chunk in self._chunks:
-            part = function(*(matrix.rows(chunk) for matrix in matrices))
-            total = part.double() if total is None else total.add_(part)
-        assert total is not None
+        computed = _Computed(function, matrices)
+        total = computed.rows(self._chunks[0]).double()
+        for chunk in self._chunks[1:]:
+            total += computed.rows(chunk)
         self._advance()
         return self.processes.sum(total)
 
@@ -179,11 +178,6 @@ class Columns:
         """Return freed memory to the system where it is short."""
         if self.blocks.spilled:
             release_freed_memory()
-
-    def clear(self) -> None:
-        """Remove the files that an interrupted computation would resume from."""
-        if self._scratch is not None:
-            self._scratch.clear()
 
     # --- blocks ----------------------------------------------------------------------------------
 

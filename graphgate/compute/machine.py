@@ -65,24 +65,17 @@ def _address_space(proc: Path) -> int | None:
 
 
 def _control_groups(proc: Path, cgroups: Path) -> list[int]:
-    """What is free under the limit of every control group of the process, of either version."""
+    """What is free under the limit of every control group (version 2) of the process."""
     free = []
     for line in _lines(proc / "self" / "cgroup"):
-        controllers, _, path = line.partition(":")[2].partition(":")
-        if not controllers:  # version 2
-            root, names = cgroups, ("memory.max", "memory.current", "inactive_file ")
-        elif "memory" in controllers.split(","):
-            root = cgroups / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
-        else:
-            continue
-        own = root / path.lstrip("/")
+        own = cgroups / line.partition("::")[2].lstrip("/")
         # A container often sees its own group as the root, whatever the line says.
-        for folder in {own, *own.parents, root}:
-            limit, taken = _number(folder / names[0]), _number(folder / names[1])
-            if limit is not None and taken is not None and folder.is_relative_to(root):
+        for folder in {own, *own.parents, cgroups}:
+            limit, taken = _number(folder / "memory.max"), _number(folder / "memory.current")
+            if limit is not None and taken is not None and folder.is_relative_to(cgroups):
                 # Cached files count as taken, but are dropped when memory is short.
-                free.append(limit - taken + (_field(folder / "memory.stat", names[2]) or 0))
+                cached = _field(folder / "memory.stat", "inactive_file ") or 0
+                free.append(limit - taken + cached)
     return free
 
 

@@ -12,7 +12,7 @@ from graphgate.compute.draws import Draws
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import EdgeDecoder
-from graphgate.linear.model import LinearModel, States
+from graphgate.linear.model import CONTEXT, MASKED, LinearModel, States
 from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.pattern import AttentionPattern
 
@@ -152,8 +152,12 @@ class ScoredGraph:
     @torch.no_grad()
     def feature_errors(self) -> np.ndarray:
         """(N,) 1 - cosine of the coordinates of a node and of what other nodes suggest."""
-        draws = Draws(0, self.graph.id_ranks)
-        own, seen = self.states["own"].whole(), self.states.seen_by_others(draws, _HALVES)
+        own, context = self.states["own"].whole(), self.states["context"].whole()
+        seen, draws = torch.zeros_like(own), Draws(0, self.graph.id_ranks)
+        for _ in range(_HALVES):
+            half = draws.uniform_by_node(len(own))[:, None] < MASKED
+            q = self.states.operator.apply(own * half, CONTEXT)
+            seen += torch.where(half, context - q, q) / _HALVES
         return _angles(own.numpy(), (seen @ self.model.reconstruction.weights).numpy())
 
     def edge_errors(self) -> np.ndarray:

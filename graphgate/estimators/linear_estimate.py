@@ -21,7 +21,7 @@ class LinearEstimate:
     disk_bytes : what it writes to temporary files.
     available_bytes : memory available now; None where unknown.
     fits : whether the fit fits into the available memory.
-    seconds : its duration.
+    seconds : its duration on one process, computed from speeds measured on this machine.
     """
 
     plan: LinearPlan
@@ -47,13 +47,8 @@ def estimate_linear(
         plan.disk_bytes,
         available,
         room is None or plan.bytes <= room,
-        linear_seconds(plan),
+        _START + plan.work().seconds(),
     )
-
-
-def linear_seconds(plan: LinearPlan) -> float:
-    """The duration of a fit on one process, from speeds measured on this machine just now."""
-    return _START + plan.work().seconds()
 
 
 def graph_like(counts: GraphCounts) -> Graph:

@@ -30,7 +30,7 @@ from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
 from graphgate.linear.model import States
 from graphgate.linear.report import report_on
-from graphgate.linear.solution import Problem
+from graphgate.linear.solution import solution_of
 from graphgate.preprocessing.structural import structural_attributes
 
 
@@ -108,13 +108,14 @@ class LinearGATE(GraphEmbedder):
         """
         processes = current_processes()
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
-        problem = self._problem(seed)
         graph = self._graph_to_fit(X, adjacency)
-        solution = problem.solve(
+        plan = self._plan(graph, processes)
+        solution = solution_of(
             graph,
-            self._plan(graph, processes),
-            processes,
+            plan,
+            seed,
             self._features_of,
+            processes=processes,
             scratch=None if self.scratch is None else Path(self.scratch),
             show_progress=self.progress,
         )
@@ -124,8 +125,8 @@ class LinearGATE(GraphEmbedder):
         self.embedding_, self.seed_ = solution.embedding.numpy(), seed
         self.notes_: dict[str, Any] = {}
         self._params = {
-            "n_components": problem.n_components,
-            "structure": problem.structure,
+            "n_components": plan.n_components,
+            "structure": plan.structure,
             "scale": bool(self.scale),
             "random_state": seed,
             "dtype": self._dtype_name,
@@ -229,16 +230,13 @@ class LinearGATE(GraphEmbedder):
 
     def plan(self, counts: GraphCounts, available: int | None = None) -> LinearPlan:
         """How a graph of this size is solved, in what is available beside the graph."""
-        limit = arguments.memory_limit(self.memory_limit)
-        return self._problem().plan(counts, available, limit=limit)
-
-    def _problem(self, seed: int = 0) -> Problem:
-        """The parameters, validated."""
-        return Problem(
+        return LinearPlan.of(
+            counts,
             arguments.integer("n_components", self.n_components),
-            arguments.boolean("structure", self.structure),
-            seed,
-            arguments.dtype(self.dtype),
+            structure=arguments.boolean("structure", self.structure),
+            dtype=arguments.dtype(self.dtype),
+            available=available,
+            limit=arguments.memory_limit(self.memory_limit),
         )
 
     def _plan(self, graph: Graph, processes: Processes | None = None) -> LinearPlan:

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from graphgate.compute.columns import Columns
-from graphgate.compute.decomposition import Decomposed, right_singular_vectors
+from graphgate.compute.decomposition import right_singular_vectors
 from graphgate.compute.draws import Draws
 from graphgate.compute.sparse_operator import CPU
 from graphgate.compute.tall_matrix import row_chunks
 from graphgate.graph.validation import Features
+from graphgate.linear.matrices import WeightedFeatures, times
 from graphgate.nn.features import FeatureMatrix
 
 AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
@@ -61,11 +62,11 @@ class Coordinates:
         square = float(matrix.square_norms.sum())
         if f > min(rank, AS_THEY_ARE):
             components, lengths = right_singular_vectors(
-                _WeightedFeatures(matrix, engine), rank, draws.normal
+                WeightedFeatures(matrix, engine), rank, draws.normal
             )
             square = float(lengths.square().sum())
             # By the products that give coordinates, whose rounding then cancels.
-            center = engine.product(lambda m: _mean(_times(matrix, m)), components)[0]
+            center = engine.product(lambda m: _mean(times(matrix, m)), components)[0]
             matrix.drop_transpose()
         shortest = _ROUNDING * (square / n) ** 0.5
         coordinates = cls(weights, counts, components, center.to(engine.dtype), shortest)
@@ -114,31 +115,7 @@ class Source:
         components, center = self.coordinates.components, self.coordinates.center[columns]
         if components is None:
             return self.matrix.columns(columns) - center
-        return _times(self.matrix, components[:, columns].contiguous()).sub_(center)
-
-
-class _WeightedFeatures(Decomposed):
-    """X, whose columns of products are shared by processes."""
-
-    def __init__(self, matrix: FeatureMatrix, engine: Columns) -> None:
-        self.shape, self.dtype, self._matrix, self._engine = (
-            matrix.shape,
-            matrix.dtype,
-            matrix,
-            engine,
-        )
-
-    def squares(self, m: Tensor) -> Tensor:
-        return self._engine.product(
-            lambda some: self._matrix.multiply_transposed(
-                _times(self._matrix, some), torch.empty_like(some)
-            ),
-            m,
-        )
-
-
-def _times(matrix: FeatureMatrix, m: Tensor) -> Tensor:
-    return matrix.multiply(m, m.new_empty(matrix.shape[0], m.shape[1]))
+        return times(self.matrix, components[:, columns].contiguous()).sub_(center)
 
 
 def _mean(rows: Tensor) -> Tensor:

@@ -1,10 +1,12 @@
 """How a graph of a given size is solved, and what that takes of memory, disk and time."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
-from graphgate.compute.columns import Blocks
+import torch
+
+from graphgate.compute.columns import CHUNK, Blocks
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.decomposition import EXTRA, PASSES
 from graphgate.compute.machine import format_bytes
@@ -22,7 +24,6 @@ _BUFFERS = 8  # blocks of columns that are in memory while the next ones are com
 _PRODUCTS = 2 * (PASSES + 1)  # with a matrix or its transpose in a decomposition
 _SPILLED = 32  # numbers read in a product in the time that one takes into a file and back
 _WORKSPACE = 96 * 2**20  # what threads and libraries of linear algebra keep for themselves
-_READ = 2048 * 4  # rows of the views in memory while the next ones are computed
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,44 @@ class Sizes:
     def of(cls, n_nodes: int) -> Self:
         return cls(256, 64, 0.7, 64) if n_nodes > LARGE else cls()
 
+    def within(self, counts: GraphCounts, *, structure: bool) -> Self:
+        """As many columns as a graph of this size has."""
+        r = min(counts.features, self.coordinates)
+        factors = min(self.factors, counts.nodes) if structure and counts.pairs else 0
+        compared = min(r, self.decoder_coordinates)
+        return replace(self, coordinates=r, factors=factors, decoder_coordinates=compared)
+
+
+def _blocks(sizes: Sizes, column: int, dtype: torch.dtype, room: int | None = None) -> Blocks:
+    """Blocks of columns of so many bytes, where states and buffers may take `room` bytes.
+
+    `room` None is enough for everything.
+    """
+    r = sizes.coordinates
+    width = min(r, _CACHE * dtype.itemsize // column)
+    width = min(r, _WIDTH) if width < _NARROWEST else width
+    spilled = _STATES * r * column > _IN_MEMORY
+    # In memory, there are also the views of which the embedding is a projection.
+    whole = column * ((_STATES + 5) * r + sizes.factors + _BUFFERS * width)
+    if room is not None and (spilled or whole > room):
+        spilled, width = True, max(_NARROWEST, min(width, room // (_BUFFERS * column)))
+    return Blocks(-(-r // -(-r // width)), spilled)  # of nearly equal width
+
 
 @dataclass(frozen=True)
 class LinearPlan:
-    """A fit, as far as its memory and time are concerned.
+    """How a graph of a given size is solved.
 
-    structure : whether structure factors are used.
-    itemsize : bytes of a number.
+    sizes : of what is computed; no factors where structure is not used or there are no edges.
     blocks : how matrices are divided.
     """
 
     counts: GraphCounts
     n_components: int
     structure: bool
-    itemsize: int
-    blocks: Blocks = field(default_factory=Blocks)
+    dtype: torch.dtype
+    sizes: Sizes
+    blocks: Blocks
 
     @classmethod
     def of(
@@ -67,8 +91,8 @@ class LinearPlan:
         counts: GraphCounts,
         n_components: int,
         *,
-        structure: bool,
-        itemsize: int = 4,
+        structure: bool = True,
+        dtype: torch.dtype = torch.float32,
         available: int | None = None,
         limit: int | None = None,
     ) -> Self:
@@ -78,13 +102,15 @@ class LinearPlan:
         limit : of the memory of the process, if what is available is what it leaves. It is kept
             within a fifth, or refused.
         """
-        plan = cls(counts, n_components, structure, itemsize)._in_blocks(None)
+        sizes = Sizes.of(counts.nodes).within(counts, structure=structure)
+        column = counts.nodes * dtype.itemsize
+        plan = cls(counts, n_components, structure, dtype, sizes, _blocks(sizes, column, dtype))
         if available is None or plan.bytes <= available:
             return plan
-        narrow = plan._in_blocks(0)
         # All of it but states and blocks of columns stays.
-        room = available - narrow.bytes + _BUFFERS * narrow.blocks.width * narrow._column
-        smaller = plan._in_blocks(max(0, room))
+        narrow = replace(plan, blocks=_blocks(sizes, column, dtype, room=0))
+        room = available - narrow.bytes + _BUFFERS * narrow.blocks.width * column
+        smaller = replace(plan, blocks=_blocks(sizes, column, dtype, room=max(0, room)))
         if limit is not None and smaller.bytes > available + limit // 5:
             raise MemoryLimitError(
                 f"the fit needs about {format_bytes(smaller.bytes)} of memory beside the graph, "
@@ -96,58 +122,19 @@ class LinearPlan:
             )
         return smaller
 
-    def _in_blocks(self, room: int | None) -> Self:
-        """The plan with blocks for which states and buffers take `room` bytes; None is enough."""
-        sizes, n, column = self.sizes, self.counts.nodes, self._column
-        width = min(sizes.coordinates, _CACHE // n)
-        width = _WIDTH if width < _NARROWEST else width
-        spilled = _STATES * sizes.coordinates * column > _IN_MEMORY
-        # In memory, there are also the views of which the embedding is a projection.
-        whole = column * ((_STATES + 5) * sizes.coordinates + sizes.factors + _BUFFERS * width)
-        if room is not None and (spilled or whole > room):
-            spilled = True
-            width = max(_NARROWEST, min(width, room // (_BUFFERS * column)))
-        # Blocks of nearly equal width.
-        width = -(-sizes.coordinates // -(-sizes.coordinates // width))
-        return replace(self, blocks=Blocks(width, spilled))
-
     def sentence(self, processes: int = 1) -> str:
         """The plan in words."""
-        most, width = self.sizes.coordinates, self.blocks.width
+        most, width = Sizes.of(self.counts.nodes).coordinates, self.blocks.width
         shared = "" if processes == 1 else f", shared by {processes} processes"
-        at_once = "" if width >= most else f", {width} at a time"
+        at_once = "" if width >= self.sizes.coordinates else f", {width} at a time"
         where = "in a temporary file" if self.blocks.spilled else "in memory"
         return f"linear, at most {most} coordinates{at_once}, {where}{shared}"
-
-    @cached_property
-    def sizes(self) -> Sizes:
-        return Sizes.of(self.counts.nodes)
-
-    @property
-    def _column(self) -> int:
-        """Bytes of a number per node."""
-        return self.counts.nodes * self.itemsize
-
-    @property
-    def _coordinates(self) -> int:
-        return min(self.counts.features, self.sizes.coordinates)
-
-    @property
-    def _compared(self) -> int:
-        """Coordinates of the structure decoder."""
-        return min(self._coordinates, self.sizes.decoder_coordinates)
-
-    @property
-    def _factors(self) -> int:
-        used = self.structure and self.counts.pairs
-        return min(self.sizes.factors, self.counts.nodes) if used else 0
-
-    # --- disk and memory -------------------------------------------------------------------------
 
     @property
     def disk_bytes(self) -> int:
         """What is written to files."""
-        return self._column * _STATES * self._coordinates * self.blocks.spilled
+        states = _STATES * self.sizes.coordinates * self.blocks.spilled
+        return self.counts.nodes * self.dtype.itemsize * states
 
     @cached_property
     def bytes(self) -> int:
@@ -155,81 +142,65 @@ class LinearPlan:
         return _WORKSPACE + max(self.stages().values())
 
     def stages(self) -> dict[str, int]:
-        """What each stage of a fit takes."""
-        r, k, column = self._coordinates, self._factors, self._column
-        x, factors = self.counts.entries * self.itemsize, k * column
-        embedding, operator = self.n_components * column, self._operator(1)
-        states, views = _STATES * r * column, (4 * r + k) * column
-        if self.blocks.spilled:
-            states, views = 0, _READ * (4 * r + k) * self.itemsize
-        model = x + 2 * factors
-        # Pairs are sorted as numbers of 64 bits, then the graph is there twice.
-        splitting, thinned = 24 * self.counts.pairs, 8 * self.counts.pairs
-        return {
-            "coordinates": self._describing(),
-            "structure": x + self._placing(),
-            "normalizing": model + self._operator(4),
-            "propagating": model + operator + states + max(self._buffers(r), views),
-            "reducing": model + operator + states + views + embedding,
-            "hiding edges": factors + embedding + splitting,
-            "structure again": factors + embedding + thinned + self._placing(),
-            "decoding": factors + embedding + thinned + x + factors + self._decoding(),
-        }
-
-    def _describing(self) -> int:
-        """X with its transpose, and a few matrices that have a row per feature."""
-        counts, r, size = self.counts, self._coordinates, self.itemsize
-        x = counts.entries * (size + (size + 4) * counts.sparse)
-        columns = 2 * min(self.blocks.width, r + EXTRA) * self._column
-        return x + columns + 4 * counts.features * r * size
-
-    def _placing(self) -> int:
-        """The adjacency is normalized; orthonormal columns before and after a product."""
-        if not self._factors:
-            return 0
-        pairs, columns = self.itemsize * self.counts.pairs, self._factors + EXTRA
-        return max(
-            3 * pairs, pairs + 2 * (columns + min(self.blocks.width, columns)) * self._column
+        """What each stage of a fit takes, by its name."""
+        counts, n, size, width = (
+            self.counts,
+            self.counts.nodes,
+            self.dtype.itemsize,
+            self.blocks.width,
         )
-
-    def _operator(self, numbers: int) -> int:
-        """A matrix with a self-loop for every node, and so many numbers for each entry."""
-        return (4 + numbers * self.itemsize) * (self.counts.pairs + self.counts.nodes)
-
-    def _buffers(self, columns: int) -> int:
-        return _BUFFERS * min(self.blocks.width, columns) * self._column
-
-    def _decoding(self) -> int:
-        """States without the hidden edges, then the two ends of every pair."""
-        compared, widest = self._compared, max(self._compared, self._factors)
-        states = 0 if self.blocks.spilled else (_STATES + 1) * compared * self._column
-        ends = 3 * min(self.counts.nodes, 4 * MOST_HIDDEN) * widest * self.itemsize
-        working = max(states + self._buffers(compared), ends)
-        return max(self._operator(4), self._operator(1) + working)
-
-    # --- time ------------------------------------------------------------------------------------
+        r, k, compared = self.sizes.coordinates, self.sizes.factors, self.sizes.decoder_coordinates
+        column, pairs, width = n * size, size * counts.pairs, self.blocks.width
+        x, factors, embedding = counts.entries * size, k * column, self.n_components * column
+        # X with its transpose, and a few matrices that have a row per feature.
+        features = x + counts.entries * (size + 4) * counts.sparse + 4 * counts.features * r * size
+        # The adjacency is normalized; orthonormal columns before and after a product.
+        columns = 2 * (k + EXTRA + min(width, k + EXTRA)) * column
+        structure = max(3 * pairs, pairs + columns) * bool(k)
+        # Of all edges and self-loops, while they are normalized and after.
+        normalizing, operator = ((4 + numbers * size) * (counts.pairs + n) for numbers in (4, 1))
+        states, views = _STATES * r * column, (4 * r + k) * column
+        thinned = (_STATES + 1) * compared * column
+        if self.blocks.spilled:
+            states, thinned, views = 0, 0, 4 * min(n, CHUNK) * (4 * r + k) * size
+        thinned += _BUFFERS * min(width, compared) * column
+        ends = 3 * min(n, 4 * MOST_HIDDEN) * max(compared, k) * size
+        model = x + 2 * factors + operator + states
+        # Pairs are sorted as numbers of 64 bits, then the graph is there twice.
+        kept, twice = factors + embedding, 8 * counts.pairs
+        decoding = x + factors + max(normalizing, operator + thinned, operator + ends)
+        return {
+            "coordinates": features + 2 * min(width, r + EXTRA) * column,
+            "structure": x + structure,
+            "normalizing": x + 2 * factors + normalizing,
+            "propagating": model + max(_BUFFERS * min(width, r) * column, views),
+            "reducing": model + views + embedding,
+            "hiding edges": kept + 24 * counts.pairs,
+            "decoding": kept + twice + max(structure, decoding),
+        }
 
     def steps(self) -> int:
         """About how often `Columns` reports that it has advanced."""
-        blocks = (-(-c // self.blocks.width) for c in (self._coordinates, self._compared))
-        return sum(blocks) + 10 + 24 * bool(self._factors)
+        columns = (self.sizes.coordinates, self.sizes.decoder_coordinates)
+        blocks = sum(-(-count // self.blocks.width) for count in columns)
+        return blocks + 10 + 24 * bool(self.sizes.factors)
 
     def work(self) -> Work:
         """What a fit computes, as far as it takes time."""
         counts, n, d = self.counts, self.counts.nodes, self.n_components
-        r, k, compared = self._coordinates, self._factors, self._compared
-        columns = 4 * r + k
+        r, k, compared = self.sizes.coordinates, self.sizes.factors, self.sizes.decoder_coordinates
+        columns, spilled = 4 * r + k, self.blocks.spilled
         # A decomposition, or one pass over all columns.
         described = min(_PRODUCTS * (r + EXTRA), 2 * counts.features) + 2 * r + compared
         places = 2 * (_PRODUCTS * (k + EXTRA) + k) if k else 0
         # 16 steps of all nodes and 10 of a half; sums over the steps read the rows again.
         gathered = (counts.pairs + 3 * n) * (26 * (r + compared) + places)
-        gathered += _SPILLED * n * _STATES * r * self.blocks.spilled
+        gathered += _SPILLED * n * _STATES * r * spilled
         read = counts.entries * described
         # Half of a Gram matrix, or four passes; then two products with fewer columns.
         reduced = min(columns / 2, _PRODUCTS * (d + EXTRA)) + 2 * d
         dense = n * (3 * r**2 + 2 * compared**2 + columns * reduced)
-        dense += n * (2 * r**2 * self.blocks.spilled + 2 * 12 * (k + EXTRA) ** 2 * bool(k))
+        dense += n * (2 * r**2 * spilled + 2 * 12 * (k + EXTRA) ** 2 * bool(k))
         if counts.sparse:
             return Work(sparse=read, gathered=gathered, dense=dense)
         return Work(gathered=gathered, dense=dense + read)

@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 
 from graphgate.compute.columns import Columns, Rows
-from graphgate.compute.decomposition import Decomposed, right_singular_vectors
+from graphgate.compute.decomposition import right_singular_vectors
 from graphgate.compute.draws import Draws
 from graphgate.compute.tall_matrix import TallMatrix
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates, Source
 from graphgate.linear.linear_plan import Sizes
+from graphgate.linear.matrices import NormalizedAdjacency, StackedViews
 from graphgate.linear.propagation import Polynomial, Propagation, averaging, mean_weight, restarting
 from graphgate.linear.ridge import Moments, chosen_strength, ridge_weights
-from graphgate.linear.structure import NormalizedAdjacency, StructureFactors, plain_ids
-from graphgate.nn.products import symmetric_product
+from graphgate.linear.structure import StructureFactors, plain_ids
 
 MASKED = 0.5  # fraction of the nodes that the others are reconstructed from, and vice versa
 HIDDEN = 0.2  # fraction of the nodes whose features are predicted to choose λ
@@ -75,24 +75,24 @@ def solve(
     n, sizes, draws = graph.n_nodes, Sizes.of(graph.n_nodes), Draws(seed, graph.id_ranks)
     coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws)
     unit = mean_weight(graph)
-    weights = {name: view.weight for name, view in VIEWS.items()}
     matrices, known = {}, None
     if structure and graph.n_edges:
         vectors, matrices["factors"] = structure_factors(graph, engine, sizes.factors, draws)
         known = StructureFactors(plain_ids(graph.ids), vectors)
-        weights["factors"] = sizes.structure_weight
-    else:
-        del weights["factors"]
     engine.release()
     masked, hidden = (draws.uniform_by_node(n) < fraction for fraction in (MASKED, HIDDEN))
     operator = Propagation(graph, unit, engine.dtype)
     matrices |= propagated("nodes", engine, operator, z, POLYNOMIALS, masked)
     reconstruction = ridge(engine, matrices["seen"], matrices["own"], engine.own(hidden))
+    weights = {
+        view.name: sizes.structure_weight if view.source == "structure" else view.weight
+        for view in VIEWS.values()
+        if view.name in matrices
+    }
     views = Views(weights, reconstruction.weights, coordinates.shortest)
     blocks = engine.rows(views.stacked, *(matrices[name] for name in weights))
-    projection = right_singular_vectors(
-        StackedViews(engine, blocks, views.n_columns(matrices)), n_components, draws.normal
-    )[0]
+    stacked = StackedViews(engine, blocks, sum(matrices[name].shape[1] for name in weights))
+    projection, _ = right_singular_vectors(stacked, n_components, draws.normal)
     model = LinearModel(unit, coordinates, reconstruction, known, weights, projection)
     return model, engine.collect(lambda rows: rows @ projection, blocks)
 
@@ -198,31 +198,6 @@ class Views:
         blocks = [self.block(*each) for each in zip(self.weights, states, strict=True)]
         return torch.cat(blocks, dim=1)
 
-    def n_columns(self, matrices: Mapping[str, TallMatrix]) -> int:
-        return sum(matrices[name].shape[1] for name in self.weights)
-
-
-class StackedViews(Decomposed):
-    """The columns of all views of all nodes, (N, 4r + k), whose rows are read in chunks."""
-
-    def __init__(self, engine: Columns, rows: Rows, n_columns: int) -> None:
-        self.shape, self.dtype = (engine.n, n_columns), engine.dtype
-        self._engine, self._rows = engine, rows
-
-    def squares(self, m: Tensor) -> Tensor:
-        return self._engine.fold(lambda v: v.T @ (v @ m), self._rows).to(self.dtype)
-
-    def moments(self, m: Tensor) -> Tensor:
-        def product(v: Tensor) -> Tensor:
-            some = (v @ m).double()
-            return some.T @ some
-
-        return self._engine.fold(product, self._rows)
-
-    def gram(self) -> Tensor:
-        n = self.shape[1]
-        return self._engine.fold(lambda v: symmetric_product(v, v.new_empty(n, n)), self._rows)
-
 
 def unit_rows(vectors: Tensor, shortest: float) -> Tensor:
     """Rows of length 1; rows shorter than `shortest` become zero."""
@@ -307,16 +282,3 @@ class States:
 
     def __contains__(self, name: str) -> bool:
         return name in self.matrices
-
-    def seen_by_others(self, draws: Draws, halves: int) -> Tensor:
-        """(N, r), what reaches nodes from others, averaged over halves that they are not in.
-
-        The states must be those of all nodes, in one process.
-        """
-        own, context = self["own"].whole(), self["context"].whole()
-        total = torch.zeros_like(own)
-        for _ in range(halves):
-            half = draws.uniform_by_node(len(own))[:, None] < MASKED
-            q = self.operator.apply(own * half, CONTEXT)
-            total += torch.where(half, context - q, q)
-        return total / halves

@@ -3,15 +3,12 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from graphgate.compute.columns import Columns
-from graphgate.compute.counts import GraphCounts
 from graphgate.compute.plan_log import log_plan, log_traffic
 from graphgate.compute.processes import Processes
 from graphgate.compute.scratch import Scratch
@@ -31,59 +28,38 @@ class Solution(NamedTuple):
     embedding: Tensor
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What decides the solution for a graph."""
+def solution_of(
+    graph: Graph,
+    plan: LinearPlan,
+    seed: int,
+    features: Callable[[Graph], Features],
+    *,
+    processes: Processes,
+    scratch: Path | None = None,
+    show_progress: bool = True,
+) -> Solution:
+    """The solution for a graph with features, the same in all processes.
 
-    n_components: int
-    structure: bool
-    seed: int
-    dtype: torch.dtype
-
-    def plan(
-        self, counts: GraphCounts, available: int | None = None, *, limit: int | None = None
-    ) -> LinearPlan:
-        """The plan for a graph of this size; `available` and `limit` as in `LinearPlan.of`."""
-        return LinearPlan.of(
-            counts,
-            self.n_components,
-            structure=self.structure,
-            itemsize=self.dtype.itemsize,
-            available=available,
-            limit=limit,
+    features : of the nodes of this graph where it has fewer edges.
+    scratch : folder of files from which an interrupted call resumes; removed at the end.
+    """
+    files, structure, dtype = None, plan.structure, plan.dtype
+    if processes.size > 1 or scratch is not None:
+        run = json.dumps([plan.n_components, structure, seed, str(dtype), graph.fingerprint()])
+        processes.agree_on("graphs or parameters", run)
+        files = None if scratch is None else _files(scratch, processes, run)
+    log_plan(processes, plan.sentence(processes.size), plan.bytes, plan.work())
+    show = show_progress and processes.leads
+    with progress_bar("solving", plan.steps() / processes.size, show=show) as advance:
+        engine = Columns(
+            graph.n_nodes, dtype, plan.blocks, processes, scratch=files, advance=advance
         )
-
-    def solve(
-        self,
-        graph: Graph,
-        plan: LinearPlan,
-        processes: Processes,
-        features: Callable[[Graph], Features],
-        *,
-        scratch: Path | None = None,
-        show_progress: bool = True,
-    ) -> Solution:
-        """The solution for a graph with features, the same in all processes.
-
-        features : of the nodes of this graph where it has fewer edges.
-        scratch : folder of files from which an interrupted call resumes; removed at the end.
-        """
-        files = None
-        if processes.size > 1 or scratch is not None:
-            run = json.dumps([*map(str, astuple(self)), graph.fingerprint()])
-            processes.agree_on("graphs or parameters", run)
-            files = None if scratch is None else _files(scratch, processes, run)
-        log_plan(processes, plan.sentence(processes.size), plan.bytes, plan.work())
-        show = show_progress and processes.leads
-        with progress_bar("solving", plan.steps() / processes.size, show=show) as advance:
-            engine = Columns(
-                graph.n_nodes, self.dtype, plan.blocks, processes, scratch=files, advance=advance
-            )
-            model, z = solve(graph, self.n_components, engine, self.seed, structure=self.structure)
-            decoder = EdgeDecoder.fit(graph, model, engine, features, self.seed)
-        engine.clear()
-        log_traffic(processes)
-        return Solution(model, decoder, z)
+        model, z = solve(graph, plan.n_components, engine, seed, structure=structure)
+        decoder = EdgeDecoder.fit(graph, model, engine, features, seed)
+    if files is not None:
+        files.clear()
+    log_traffic(processes)
+    return Solution(model, decoder, z)
 
 
 def _files(folder: Path, processes: Processes, run: str) -> Scratch:

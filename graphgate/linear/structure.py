@@ -6,48 +6,16 @@ of its neighbors was there when the estimator was fitted.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from graphgate.compute.columns import Columns
-from graphgate.compute.decomposition import Decomposed
-from graphgate.compute.sparse_operator import SparseOperator, symmetrically_normalized
 from graphgate.compute.tall_matrix import TallMatrix
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import TEXT
-from graphgate.linear.propagation import in_units_of
-
-
-class NormalizedAdjacency(Decomposed):
-    """L = D^-½ A D^-½ of a graph, (N, N), without self-loops; processes share the products."""
-
-    def __init__(self, graph: Graph, engine: Columns) -> None:
-        self.shape, self.dtype, self._engine = (graph.n_nodes, graph.n_nodes), engine.dtype, engine
-        self._matrix = symmetrically_normalized(in_units_of(graph.attended, 1.0, engine.dtype))
-        self._once = SparseOperator(self._matrix, engine.dtype)
-        self._directed = graph.directed
-
-    @cached_property
-    def _transposed(self) -> SparseOperator:
-        return SparseOperator(self._matrix.T.tocsr(), self.dtype) if self._directed else self._once
-
-    def squares(self, m: Tensor) -> Tensor:
-        once, transposed = self._once, self._transposed
-        return self._engine.product(lambda some: transposed.multiply(once.multiply(some)), m)
-
-    def inner(self, a: Tensor, b: Tensor) -> Tensor:
-        own = self._engine.own
-        return self._engine.fold(lambda x, y: x.double().T @ y.double(), own(a), own(b))
-
-    def times(self, w: Tensor) -> TallMatrix:
-        """The rows of this process of L W, (n, k)."""
-        operator, mine = self._once, self._engine.mine
-        if mine != slice(0, len(w)):
-            operator = SparseOperator(self._matrix[mine], self.dtype)
-        return TallMatrix.of(operator.multiply(w))
+from graphgate.linear.matrices import NormalizedAdjacency
 
 
 @dataclass(frozen=True)
