@@ -2,5 +2,6 @@
 
 The modules in import order:
 
-    download, unpickler, splits, planetoid, bundled, citation, archives, synthetic
+    download, unpickler, splits, planetoid, bundled, citation, archives, synthetic,
+    planted
 """
