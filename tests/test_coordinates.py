@@ -33,7 +33,7 @@ def tfidf(train: np.ndarray, x: np.ndarray) -> np.ndarray:
 def test_counts_are_weighted_as_text(form):
     x, new = counts(), counts(seed=1)
     coordinates, z = fit(form(x))
-    assert coordinates.unit_rows
+    assert coordinates.sources[0].unit_rows
     expected = tfidf(x, x)
     np.testing.assert_allclose(z, expected - expected.mean(axis=0), atol=1e-12)
     found = coordinates.transform(form(new))
@@ -45,7 +45,7 @@ def test_counts_are_weighted_as_text(form):
 def test_other_features_keep_their_proportions(form):
     x = np.random.default_rng(0).normal(size=(20, 6)) * [1, 10, 0, 1, 1, 5]
     coordinates, z = fit(form(x))
-    assert not coordinates.unit_rows
+    assert not coordinates.sources[0].unit_rows
     scale = np.abs(x).max()
     np.testing.assert_allclose(z, (x - x.mean(axis=0)) / scale, atol=1e-12)
     new = 3 * x[:4] + 1
@@ -68,13 +68,13 @@ def test_other_features_keep_their_proportions(form):
 )
 def test_what_counts_as_counts(change, text):
     for x in (change(counts()), sp.csr_array(change(counts()))):
-        assert fit(x)[0].unit_rows is text
+        assert fit(x)[0].sources[0].unit_rows is text
 
 
 def test_half_of_the_entries_may_be_nonzero():
     half = np.array([[1.0, 0.0], [0.0, 2.0]])
-    assert fit(half)[0].unit_rows
-    assert not fit(np.array([[1.0, 0.0], [1.0, 2.0]]))[0].unit_rows
+    assert fit(half)[0].sources[0].unit_rows
+    assert not fit(np.array([[1.0, 0.0], [1.0, 2.0]]))[0].sources[0].unit_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

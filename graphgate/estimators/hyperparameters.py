@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_scalar
 
-from graphgate.errors import InputError, check_choice
+from graphgate.errors import InputError, check_choice, listing
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LARGEST_SEED = 2**32 - 1  # of NumPy's RandomState, which scikit-learn uses
@@ -183,6 +183,24 @@ def device(name: Any) -> torch.device:
             f"the device {str(name)!r} cannot be used: {reason}; use device='cpu'"
         ) from None
     return found
+
+
+def weights(given: Any, names: Sequence[str]) -> dict[str, float]:
+    """Positive weights by names that there are."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"weights must be a mapping of names to numbers, not {given!r}")
+    if unknown := [name for name in given if name not in names]:
+        raise InputError(
+            f"weights has the name {unknown[0]!r}, which is neither a view nor a column; the names "
+            f"are {listing(names)}"
+        )
+    for name, weight in given.items():
+        real = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+        if not real or not 0 < float(weight) < math.inf:
+            raise InputError(f"the weight of {name!r} must be a positive number, not {weight!r}")
+    return {name: float(weight) for name, weight in given.items()}
 
 
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """LinearGATE, the linear graph auto-encoder, solved in closed form, as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,12 +26,14 @@ from graphgate.estimators.persistence import FittedState
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
+from graphgate.linear.coordinates import MATRIX, FeatureSource
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
-from graphgate.linear.model import States
+from graphgate.linear.model import VIEWS, States, WeightOptions
 from graphgate.linear.report import report_on
 from graphgate.linear.solution import solution_of
+from graphgate.linear.weights import MOST_SOURCES
 from graphgate.preprocessing.structural import structural_attributes
 
 
@@ -41,7 +44,8 @@ class LinearGATE(GraphEmbedder):
     has not seen. The features of every node are reconstructed from its neighborhood alone; the
     weights that do so best are the solution of a linear system, so nothing is trained. The vector
     of a node joins its own features, its reconstruction, its neighborhood at two depths, and its
-    place in the graph. Everything that is chosen is chosen from the graph itself.
+    place in the graph. Everything that is chosen is chosen from the graph itself; each of these
+    and each column of attributes counts as much as the rest of the data supports it.
 
     Parameters
     ----------
@@ -50,6 +54,10 @@ class LinearGATE(GraphEmbedder):
     structure : whether vectors contain the place of a node in this graph. It distinguishes nodes
         with equal features, but new nodes have a place only if they are neighbors of nodes given
         to `fit`; switch it off to embed other graphs.
+    weights : of views and of columns of attributes, by name, which are then not chosen from the
+        graph: `{"own": 2, "age": 1}`. The views are "own", "context", "shallow", "deep" and
+        "factors", see `model_.weights`; a column counts 1 where it is fully supported. The name of
+        features given as a matrix is "x".
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of masks and projections, an int, a NumPy RandomState or None.
     dtype : precision, "float32" or "float64".
@@ -84,6 +92,7 @@ class LinearGATE(GraphEmbedder):
         n_components: int = 128,
         *,
         structure: bool = True,
+        weights: Mapping[str, float] | None = None,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         dtype: str = "float32",
@@ -93,6 +102,7 @@ class LinearGATE(GraphEmbedder):
     ) -> None:
         self.n_components = n_components
         self.structure = structure
+        self.weights = weights
         self.scale = scale
         self.random_state = random_state
         self.dtype = dtype
@@ -110,11 +120,13 @@ class LinearGATE(GraphEmbedder):
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
         graph = self._graph_to_fit(X, adjacency)
         plan = self._plan(graph, processes)
+        options = self._weight_options(graph, plan)
         solution = solution_of(
             graph,
             plan,
             seed,
             self._features_of,
+            options,
             processes=processes,
             scratch=None if self.scratch is None else Path(self.scratch),
             show_progress=self.progress,
@@ -127,6 +139,7 @@ class LinearGATE(GraphEmbedder):
         self._params = {
             "n_components": plan.n_components,
             "structure": plan.structure,
+            "weights": dict(options.given) or None,
             "scale": bool(self.scale),
             "random_state": seed,
             "dtype": self._dtype_name,
@@ -213,6 +226,23 @@ class LinearGATE(GraphEmbedder):
                 about="edges",
             )
         return self.decoder_
+
+    def _weight_options(self, graph: Graph, plan: LinearPlan) -> WeightOptions:
+        """What weights are chosen from; features that were computed from edges are no evidence."""
+        content = self.fitted_on_.content
+        sources: list[FeatureSource] = []
+        if content == "attributes" and self.encoder_ is not None:
+            sources = [
+                FeatureSource(rule.name, len(rule.feature_names), rule.kind == "words")
+                for rule in self.encoder_.rules_
+                if rule.feature_names
+            ]
+        if content == "features" or len(sources) > MOST_SOURCES:
+            sources = [FeatureSource(MATRIX, graph.n_features)]
+        placed = plan.structure and graph.n_edges > 0
+        views = [v.name for v in VIEWS.values() if placed or v.source != "structure"]
+        given = arguments.weights(self.weights, [*views, *(source.name for source in sources)])
+        return WeightOptions(sources, given, chosen=content != "edges")
 
     def _features_of(self, graph: Graph) -> Features:
         """Of the nodes of a graph that has features, or had them before edges were hidden."""

@@ -1,7 +1,7 @@
 """Model files of LinearGATE: tensors and a header that is checked before anything is used."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from graphgate.estimators.hyperparameters import DTYPES, LARGEST_SEED
 from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
-from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates
+from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates, FeatureSource
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
+from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.linear_plan import LARGE, Sizes
 from graphgate.linear.model import VIEWS, LinearModel, Reconstruction
 from graphgate.linear.structure import StructureFactors
@@ -26,6 +27,7 @@ MOST = SIZES[0]
 PARAMS: Schema = {
     "n_components": int,
     "structure": bool,
+    "weights": (dict, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,
@@ -33,7 +35,8 @@ PARAMS: Schema = {
 _NUMBER = (float, int)
 _MODEL: Schema = {
     "unit": _NUMBER,
-    "unit_rows": bool,
+    "sources": list,
+    "evidence": (dict, type(None)),
     "shortest": _NUMBER,
     "strength": _NUMBER,
     "r2": _NUMBER,
@@ -45,6 +48,15 @@ _MODEL: Schema = {
     "n_components": int,
     "weights": dict,
 }
+_SOURCE: Schema = {
+    "name": str,
+    "n_features": int,
+    "divisible": bool,
+    "unit_rows": bool,
+    "scale": _NUMBER,
+    "weight": _NUMBER,
+}
+_EVIDENCE: Schema = {"sources": list, "alignments": list, "structure": list}
 _DECODER: Schema = {"bias": _NUMBER, "auc": _NUMBER, "strength": _NUMBER, "n_coordinates": int}
 _HEADER: Schema = {**HEADER, "model": dict, "decoder": (dict, type(None))}
 
@@ -81,7 +93,8 @@ def save_linear_gate(path: Path | str, saved: SavedLinearGATE) -> None:
         **saved.state.to_header(),
         "model": {
             "unit": model.unit,
-            "unit_rows": coordinates.unit_rows,
+            "sources": [asdict(source) for source in coordinates.sources],
+            "evidence": None if model.evidence is None else asdict(model.evidence),
             "shortest": coordinates.shortest,
             "strength": reconstruction.strength,
             "r2": reconstruction.r2,
@@ -114,6 +127,10 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     check_fields(sizes, _MODEL, what, "model")
     if body is not None:
         check_fields(body, _DECODER, what, "decoder")
+    for source in sizes["sources"]:
+        check_fields(source, _SOURCE, what, "source")
+    if sizes["evidence"] is not None:
+        check_fields(sizes["evidence"], _EVIDENCE, what, "evidence")
     if params["dtype"] not in DTYPES:
         raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
     state = FittedState.from_header(header, what)
@@ -125,7 +142,10 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     check_tensors(tensors, expected, what)
     coordinates = Coordinates(
         tensors["weights"].numpy(),
-        sizes["unit_rows"],
+        tuple(
+            FeatureSource(**source | {k: float(source[k]) for k in ("scale", "weight")})
+            for source in sizes["sources"]
+        ),
         tensors.get("components"),
         tensors["center"],
         float(sizes["shortest"]),
@@ -137,6 +157,7 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
         None if ids is None else StructureFactors(ids, tensors["structure"]),
         {name: float(weight) for name, weight in sizes["weights"].items()},
         tensors["projection"],
+        _read_evidence(sizes["evidence"]),
     )
     decoder = None
     if body is not None:
@@ -162,6 +183,20 @@ def _check_header(
         "random_state": 0 <= params["random_state"] <= LARGEST_SEED,
         "n_components": 1 <= sizes["n_components"] <= params["n_components"],
         "unit": 0 < sizes["unit"] <= largest,
+        "sources": sum(source["n_features"] for source in sizes["sources"]) == state.n_features
+        and all(
+            source["n_features"] > 0
+            and 0 < source["scale"] <= largest
+            and 0 < source["weight"] <= largest
+            for source in sizes["sources"]
+        ),
+        "evidence": (sizes["evidence"] is None) == (state.fitted_on.content == "edges")
+        and _has_shape_of_evidence(sizes["evidence"], len(sizes["sources"])),
+        "the weights of params": params["weights"] != {}
+        and all(
+            type(number) in _NUMBER and 0 < number <= largest
+            for number in (params["weights"] or {}).values()
+        ),
         "shortest": 0 <= sizes["shortest"] <= largest,
         "strength": 0 < sizes["strength"] <= largest,
         "r2": -largest <= sizes["r2"] <= 1,
@@ -208,6 +243,40 @@ def _expected(
         shapes["decoder"] = ((len(TERMS),), torch.float64)
         shapes["decoder_reconstruction"] = ((k, k), dtype)
     return shapes
+
+
+def _read_evidence(body: dict[str, Any] | None) -> Evidence | None:
+    if body is None:
+        return None
+    sources, moments = body["sources"], body["alignments"]
+    return Evidence(
+        tuple(SourceEvidence(*(Prediction(*pair) for pair in source)) for source in sources),
+        tuple((between, own, mean) for between, own, mean in moments),
+        Prediction(*body["structure"]),
+    )
+
+
+def _has_shape_of_evidence(body: dict[str, Any] | None, n_sources: int) -> bool:
+    """Whether it has all its finite numbers."""
+
+    def numbers(values: Any, count: int) -> bool:
+        return (
+            isinstance(values, list)
+            and [type(value) in _NUMBER and abs(value) <= sys.float_info.max for value in values]
+            == [True] * count
+        )
+
+    return body is None or (
+        len(body["sources"]) == len(body["alignments"]) == n_sources
+        and all(
+            isinstance(source, list)
+            and len(source) == len(SourceEvidence._fields)
+            and all(numbers(pair, 2) for pair in source)
+            for source in body["sources"]
+        )
+        and all(numbers(moments, 3) for moments in body["alignments"])
+        and numbers(body["structure"], 2)
+    )
 
 
 # --- ids -----------------------------------------------------------------------------------------

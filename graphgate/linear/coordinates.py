@@ -1,6 +1,7 @@
 """The coordinates of nodes: their features in few columns, in which everything is computed."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,38 +24,71 @@ _ROUNDING = 1e-6  # relative length below which a vector is due to rounding
 
 
 @dataclass(frozen=True)
+class FeatureSource:
+    """Features that are one source of information: a column of a table, or a matrix.
+
+    divisible : whether its features may say something about each other; those of a category cannot.
+    unit_rows : whether its rows are scaled to length 1.
+    scale : factor after that, by which sources have equal total variance.
+    weight : relative to other sources.
+    """
+
+    name: str
+    n_features: int
+    divisible: bool = True
+    unit_rows: bool = False
+    scale: float = 1.0
+    weight: float = 1.0
+
+    def weighted(self, weight: float) -> "FeatureSource":
+        return replace(self, weight=weight)
+
+
+MATRIX = "x"  # name of the source where features are given as a matrix
+
+
+@dataclass(frozen=True)
 class Coordinates:
     """A linear map from features to r centered coordinates.
 
     Counts and binary features are weighted by the logarithm of their inverse document frequency,
     and every row is scaled to length 1, as is usual for text; other features are used as they are,
-    up to one factor. More than 256 features are projected onto their leading singular vectors, at
-    most 512 or, of a large graph, 256, so that the first coordinates are the most important ones.
+    up to one factor. Where there are several sources, that is so for each of them, and they are
+    scaled to equal total variance, times their weight. More than 256 features are projected onto
+    their leading singular vectors, at most 512 or, of a large graph, 256, so that the first
+    coordinates are the most important ones.
 
     weights : (F,) factor of each feature.
-    unit_rows : whether rows are scaled to length 1 after that.
+    sources : what adjacent features belong together.
     components : (F, r) orthonormal columns; None where features are used one by one.
     center : (r,) mean of the coordinates of the nodes given to `fit`.
     shortest : length below which a row of coordinates is due to rounding.
     """
 
     weights: np.ndarray
-    unit_rows: bool
+    sources: tuple[FeatureSource, ...]
     components: Tensor | None
     center: Tensor
     shortest: float
 
     @classmethod
     def fit(
-        cls, x: Features, engine: Columns, rank: int, draws: Draws
+        cls,
+        x: Features,
+        engine: Columns,
+        rank: int,
+        draws: Draws,
+        sources: Sequence[FeatureSource] = (),
     ) -> tuple["Coordinates", "Source"]:
         """The coordinates learned from (N, F) features, and those of these features.
 
         rank : the largest number of coordinates.
+        sources : names and weights of the sources, in the order of the features; by default there
+            is one.
         """
-        counts = _are_counts(x)
-        weights = _inverse_document_frequency(x) if counts else _common_scale(x)
-        weighted = _weighted(x, weights, counts, engine.dtype)
+        sources = tuple(sources) or (FeatureSource(MATRIX, x.shape[1]),)
+        weights, sources = _learned(x, sources, engine.dtype)
+        weighted = _weighted(x, weights, sources, engine.dtype)
         matrix = FeatureMatrix(weighted, device=CPU, dtype=engine.dtype)
         n, f = matrix.shape
         components = None
@@ -69,12 +103,12 @@ class Coordinates:
             center = engine.product(lambda m: _mean(times(matrix, m)), components)[0]
             matrix.drop_transpose()
         shortest = _ROUNDING * (square / n) ** 0.5
-        coordinates = cls(weights, counts, components, center.to(engine.dtype), shortest)
+        coordinates = cls(weights, sources, components, center.to(engine.dtype), shortest)
         return coordinates, Source(coordinates, matrix, len(center))
 
     def source(self, x: Features) -> "Source":
         """The coordinates of (N, F) features, to be computed some columns at a time."""
-        weighted = _weighted(x, self.weights, self.unit_rows, self.center.dtype)
+        weighted = _weighted(x, self.weights, self.sources, self.center.dtype)
         matrix = FeatureMatrix(weighted, device=CPU, dtype=self.center.dtype)
         return Source(self, matrix, len(self.center))
 
@@ -92,10 +126,18 @@ class Coordinates:
         # Features in double precision may be too large for single precision.
         kind = np.result_type(x.dtype, weighted.numpy().dtype)
         features = weighted.numpy().astype(kind) * back.astype(kind)
-        if not self.unit_rows:
-            return features
-        lengths = _row_lengths(_weighted(x, self.weights, unit_rows=False, dtype=torch.float64))
-        return features * lengths[:, None].astype(kind)
+        places = _places(self.sources)
+        factors = _factors(self.sources)
+        features /= np.where(factors > 0, factors, 1).astype(kind)[places]
+        if any(source.unit_rows for source in self.sources):
+            plain = _weighted(x, self.weights, (), torch.float64)
+            lengths = np.where(
+                [source.unit_rows for source in self.sources],
+                _row_lengths(plain, places, len(self.sources)),
+                1,
+            )
+            features *= lengths.astype(kind)[:, places]
+        return features
 
 
 @dataclass(frozen=True)
@@ -124,6 +166,56 @@ def _mean(rows: Tensor) -> Tensor:
 
 def _values(x: Features) -> np.ndarray:
     return x if isinstance(x, np.ndarray) else x.data
+
+
+def _places(sources: Sequence[FeatureSource]) -> np.ndarray:
+    """(F,) the number of the source of each feature."""
+    return np.repeat(np.arange(len(sources)), [source.n_features for source in sources])
+
+
+def _factors(sources: Sequence[FeatureSource]) -> np.ndarray:
+    """(S,); a source alone needs none, since views have rows of length 1."""
+    if len(sources) == 1:
+        return np.ones(1)
+    return np.array([source.scale * source.weight for source in sources])
+
+
+def _learned(
+    x: Features, sources: tuple[FeatureSource, ...], dtype: torch.dtype
+) -> tuple[np.ndarray, tuple[FeatureSource, ...]]:
+    """(F,) the factor of each feature; and sources whose rows and scales are chosen."""
+    ends = np.cumsum([source.n_features for source in sources])
+    parts = [x[:, end - s.n_features : end] for end, s in zip(ends, sources, strict=True)]
+    counts = [_are_counts(part) for part in parts]
+    weights = np.concatenate(
+        [
+            _inverse_document_frequency(part) if words else _common_scale(part)
+            for part, words in zip(parts, counts, strict=True)
+        ]
+    )
+    chosen = [
+        replace(source, unit_rows=words, scale=1.0)
+        for source, words in zip(sources, counts, strict=True)
+    ]
+    if len(sources) > 1:
+        plain = [replace(source, weight=1.0) for source in chosen]
+        variances = _variances(_weighted(x, weights, plain, torch.float64))
+        totals = np.bincount(_places(sources), variances)
+        # What rounding leaves of a constant is not scaled up.
+        chosen = [
+            replace(source, scale=float(total**-0.5) if total > _ROUNDING**2 else 1.0)
+            for source, total in zip(chosen, totals, strict=True)
+        ]
+    return weights, tuple(chosen)
+
+
+def _variances(x: Features) -> np.ndarray:
+    """(F,)"""
+    if isinstance(x, np.ndarray):
+        return np.var(x, axis=0)
+    n, f = x.shape
+    sums, squares = (np.bincount(x.indices, v, f) for v in (x.data, x.data**2))
+    return np.maximum(squares / n - (sums / n) ** 2, 0)
 
 
 def _are_counts(x: Features) -> bool:
@@ -158,28 +250,53 @@ def _common_scale(x: Features) -> np.ndarray:
     return np.full(x.shape[1], 1 / max(largest, smallest) if largest > 0 else 1.0)
 
 
-def _weighted(x: Features, weights: np.ndarray, unit_rows: bool, dtype: torch.dtype) -> Features:
-    """Features times their weights, in double precision until they are of moderate size."""
+def _weighted(
+    x: Features, weights: np.ndarray, sources: Sequence[FeatureSource], dtype: torch.dtype
+) -> Features:
+    """Features times their weights, in double precision until they are of moderate size.
+
+    sources : how rows are scaled after that; without any, they are not.
+    """
     kind = np.float64 if dtype == torch.float64 else np.float32
+    places = _places(sources)
+    unit = np.array([source.unit_rows for source in sources], dtype=bool)
+    factors = _factors(sources)
+    scaled = bool(unit.any() or (factors != 1).any())
     with np.errstate(over="ignore"):  # whoever uses them reports it
         if isinstance(x, np.ndarray):
             weighted: Any = x * weights
-            if unit_rows:
-                weighted /= np.maximum(_row_lengths(weighted), 1e-300)[:, None]
+            if scaled:
+                weighted *= _row_factors(weighted, places, unit, factors)[:, places]
             return weighted.astype(kind, copy=False)
         values = np.empty(x.nnz, dtype=kind)
-        for rows in row_chunks(x.shape[0], _ROWS):
+        for rows in row_chunks(x.shape[0], max(1, _ROWS // max(1, len(sources)))):
             start, stop = x.indptr[rows.start], x.indptr[rows.stop]
             some = x.data[start:stop] * weights[x.indices[start:stop]]
-            if unit_rows:
-                parts = (some, x.indices[start:stop], x.indptr[rows.start : rows.stop + 1] - start)
-                part = sp.csr_array(parts, (rows.stop - rows.start, x.shape[1]))
-                some /= np.repeat(np.maximum(_row_lengths(part), 1e-300), np.diff(part.indptr))
+            if scaled:
+                indptr = x.indptr[rows.start : rows.stop + 1] - start
+                part = sp.csr_array(
+                    (some, x.indices[start:stop], indptr), (rows.stop - rows.start, x.shape[1])
+                )
+                row = np.repeat(np.arange(part.shape[0]), np.diff(indptr))
+                some *= _row_factors(part, places, unit, factors)[row, places[part.indices]]
             values[start:stop] = some
     return sp.csr_array((values, x.indices, x.indptr), x.shape)
 
 
-def _row_lengths(x: Any) -> np.ndarray:
+def _row_factors(x: Any, places: np.ndarray, unit: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """(N, S) by what the features of each source are multiplied."""
+    if not unit.any():
+        return np.broadcast_to(factors, (x.shape[0], len(factors)))
+    lengths = _row_lengths(x, places, len(factors))
+    return np.where(unit, factors / np.maximum(lengths, 1e-300), factors)
+
+
+def _row_lengths(x: Any, places: np.ndarray, n_sources: int) -> np.ndarray:
+    """(N, S), the lengths of the rows of each source."""
     if isinstance(x, np.ndarray):
-        return np.sqrt(np.einsum("ij,ij->i", x, x))
-    return np.sqrt(x.multiply(x).sum(axis=1))
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        return np.sqrt(np.add.reduceat(x * x, starts, axis=1))
+    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    at = rows * n_sources + places[x.indices]
+    squares = np.bincount(at, x.data * x.data, x.shape[0] * n_sources)
+    return np.sqrt(squares).reshape(x.shape[0], n_sources)

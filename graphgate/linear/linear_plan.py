@@ -21,6 +21,7 @@ _NARROWEST = 8  # columns in a block
 _IN_MEMORY = 1 << 30  # bytes of all states above which they go to a file
 _STATES = 5  # matrices of all nodes that are kept until the embedding is computed
 _BUFFERS = 8  # blocks of columns that are in memory while the next ones are computed
+_EVIDENCE = 192  # columns that describe a matrix of features, half of it, and its neighbors
 _PRODUCTS = 2 * (PASSES + 1)  # with a matrix or its transpose in a decomposition
 _SPILLED = 32  # numbers read in a product in the time that one takes into a file and back
 _WORKSPACE = 96 * 2**20  # what threads and libraries of linear algebra keep for themselves
@@ -163,6 +164,9 @@ class LinearPlan:
         thinned = (_STATES + 1) * compared * column
         if self.blocks.spilled:
             states, thinned, views = 0, 0, 4 * min(n, CHUNK) * (4 * r + k) * size
+        evidence = (
+            _EVIDENCE * column * (not self.blocks.spilled) + _BUFFERS * min(width, r) * column
+        )
         thinned += _BUFFERS * min(width, compared) * column
         ends = 3 * min(n, 4 * MOST_HIDDEN) * max(compared, k) * size
         model = x + 2 * factors + operator + states
@@ -172,6 +176,7 @@ class LinearPlan:
         return {
             "coordinates": features + 2 * min(width, r + EXTRA) * column,
             "structure": x + structure,
+            "weighing": x + 2 * factors + 5 * pairs + evidence,
             "normalizing": x + 2 * factors + normalizing,
             "propagating": model + max(_BUFFERS * min(width, r) * column, views),
             "reducing": model + views + embedding,
@@ -183,7 +188,8 @@ class LinearPlan:
         """About how often `Columns` reports that it has advanced."""
         columns = (self.sizes.coordinates, self.sizes.decoder_coordinates)
         blocks = sum(-(-count // self.blocks.width) for count in columns)
-        return blocks + 10 + 24 * bool(self.sizes.factors)
+        blocks += -(-_EVIDENCE // self.blocks.width)
+        return blocks + 11 + 24 * bool(self.sizes.factors)
 
     def work(self) -> Work:
         """What a fit computes, as far as it takes time."""
@@ -192,14 +198,17 @@ class LinearPlan:
         columns, spilled = 4 * r + k, self.blocks.spilled
         # A decomposition, or one pass over all columns.
         described = min(_PRODUCTS * (r + EXTRA), 2 * counts.features) + 2 * r + compared
+        described += _EVIDENCE
         places = 2 * (_PRODUCTS * (k + EXTRA) + k) if k else 0
         # 16 steps of all nodes and 10 of a half; sums over the steps read the rows again.
         gathered = (counts.pairs + 3 * n) * (26 * (r + compared) + places)
+        gathered += counts.pairs * _EVIDENCE // 3
         gathered += _SPILLED * n * _STATES * r * spilled
         read = counts.entries * described
         # Half of a Gram matrix, or four passes; then two products with fewer columns.
         reduced = min(columns / 2, _PRODUCTS * (d + EXTRA)) + 2 * d
         dense = n * (3 * r**2 + 2 * compared**2 + columns * reduced)
+        dense += n * (_EVIDENCE + min(k, 64)) ** 2
         dense += n * (2 * r**2 * spilled + 2 * 12 * (k + EXTRA) ** 2 * bool(k))
         if counts.sparse:
             return Work(sparse=read, gathered=gathered, dense=dense)

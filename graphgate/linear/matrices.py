@@ -2,6 +2,8 @@
 
 from functools import cached_property
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -62,6 +64,17 @@ class NormalizedAdjacency(Decomposed):
         if mine != slice(0, len(w)):
             operator = SparseOperator(self._matrix[mine], self.dtype)
         return TallMatrix.of(operator.multiply(w))
+
+
+def neighbor_means(graph: Graph, dtype: torch.dtype) -> SparseOperator:
+    """D^-1 A, (N, N): the mean over what each node attends to, itself left out."""
+    attended = in_units_of(graph.attended, 1.0, dtype).tocoo()
+    rows, columns = attended.coords
+    other = rows != columns
+    rows, columns, values = rows[other], columns[other], attended.data[other]
+    sums = np.bincount(rows, values, attended.shape[0])
+    means = sp.csr_array((values / sums[rows], (rows, columns)), attended.shape)
+    return SparseOperator(means, dtype)
 
 
 class StackedViews(Decomposed):

@@ -4,8 +4,8 @@ Shapes: N nodes, r coordinates, k structure factors, D components; n nodes of th
 column engine hides blocks of columns, files and processes.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
@@ -16,12 +16,14 @@ from graphgate.compute.decomposition import right_singular_vectors
 from graphgate.compute.draws import Draws
 from graphgate.compute.tall_matrix import TallMatrix
 from graphgate.graph.graph import Graph
-from graphgate.linear.coordinates import Coordinates, Source
+from graphgate.linear.coordinates import Coordinates, FeatureSource, Source
+from graphgate.linear.evidence import Evidence
 from graphgate.linear.linear_plan import Sizes
 from graphgate.linear.matrices import NormalizedAdjacency, StackedViews
 from graphgate.linear.propagation import Polynomial, Propagation, averaging, mean_weight, restarting
 from graphgate.linear.ridge import Moments, chosen_strength, ridge_weights
 from graphgate.linear.structure import StructureFactors, plain_ids
+from graphgate.linear.weights import gathered, source_weights, view_weights
 
 MASKED = 0.5  # fraction of the nodes that the others are reconstructed from, and vice versa
 HIDDEN = 0.2  # fraction of the nodes whose features are predicted to choose λ
@@ -65,35 +67,68 @@ POLYNOMIALS = {v.name: v.polynomial for v in VIEWS.values() if v.source == "coor
 STEP = {"step": (0.0, 1.0)}  # for the structure decoder
 
 
+@dataclass(frozen=True)
+class WeightOptions:
+    """What weights are chosen from.
+
+    sources : of the features, in their order; without any, they are one source.
+    given : weights by the name of a view or source, which are not chosen.
+    chosen : whether the others are; not where features were computed from the edges.
+    """
+
+    sources: Sequence[FeatureSource] = ()
+    given: Mapping[str, float] = field(default_factory=dict)
+    chosen: bool = True
+
+
 # --- the solution --------------------------------------------------------------------------------
 
 
 def solve(
-    graph: Graph, n_components: int, engine: Columns, seed: int, *, structure: bool
+    graph: Graph,
+    n_components: int,
+    engine: Columns,
+    seed: int,
+    *,
+    structure: bool,
+    options: WeightOptions | None = None,
 ) -> tuple["LinearModel", Tensor]:
     """What is learned from a graph with features, and the embedding of its nodes, (N, D)."""
+    options = options or WeightOptions()
     n, sizes, draws = graph.n_nodes, Sizes.of(graph.n_nodes), Draws(seed, graph.id_ranks)
-    coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws)
+    coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws, options.sources)
     unit = mean_weight(graph)
     matrices, known = {}, None
     if structure and graph.n_edges:
         vectors, matrices["factors"] = structure_factors(graph, engine, sizes.factors, draws)
         known = StructureFactors(plain_ids(graph.ids), vectors)
+    base = {
+        view.name: sizes.structure_weight if view.source == "structure" else view.weight
+        for view in VIEWS.values()
+        if view.source != "structure" or known is not None
+    }
+    evidence, weights = None, base
+    if options.chosen:
+        factors, apart = matrices.get("factors"), Draws(seed, graph.id_ranks)
+        evidence = gathered(graph, engine, z, factors, apart)
+        of_sources = source_weights(coordinates.sources, evidence, options.given)
+        weights = view_weights(base, evidence, of_sources)
+        sources = tuple(map(FeatureSource.weighted, coordinates.sources, of_sources))
+        if len(sources) > 1:
+            coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, apart, sources)
+        else:
+            coordinates = replace(coordinates, sources=sources)
+    weights = {name: options.given.get(name, weight) for name, weight in weights.items()}
     engine.release()
     masked, hidden = (draws.uniform_by_node(n) < fraction for fraction in (MASKED, HIDDEN))
     operator = Propagation(graph, unit, engine.dtype)
     matrices |= propagated("nodes", engine, operator, z, POLYNOMIALS, masked)
     reconstruction = ridge(engine, matrices["seen"], matrices["own"], engine.own(hidden))
-    weights = {
-        view.name: sizes.structure_weight if view.source == "structure" else view.weight
-        for view in VIEWS.values()
-        if view.name in matrices
-    }
     views = Views(weights, reconstruction.weights, coordinates.shortest)
     blocks = engine.rows(views.stacked, *(matrices[name] for name in weights))
     stacked = StackedViews(engine, blocks, sum(matrices[name].shape[1] for name in weights))
     projection, _ = right_singular_vectors(stacked, n_components, draws.normal)
-    model = LinearModel(unit, coordinates, reconstruction, known, weights, projection)
+    model = LinearModel(unit, coordinates, reconstruction, known, weights, projection, evidence)
     return model, engine.collect(lambda rows: rows @ projection, blocks)
 
 
@@ -216,6 +251,7 @@ class LinearModel:
     structure : its structure factors; None where they are not used or there are no edges.
     weights : of the views, by name, in the order of their columns.
     projection : (4r + k, D) from the columns of the views to the embedding.
+    evidence : what weights were chosen by; None where features were computed from the edges.
     """
 
     unit: float
@@ -224,6 +260,7 @@ class LinearModel:
     structure: StructureFactors | None
     weights: Mapping[str, float]
     projection: Tensor
+    evidence: Evidence | None = None
 
     @property
     def views(self) -> Views:

@@ -17,7 +17,7 @@ from graphgate.graph.validation import Features
 from graphgate.io.progress import progress_bar
 from graphgate.linear.edge_decoder import EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
-from graphgate.linear.model import LinearModel, solve
+from graphgate.linear.model import LinearModel, WeightOptions, solve
 
 
 class Solution(NamedTuple):
@@ -33,6 +33,7 @@ def solution_of(
     plan: LinearPlan,
     seed: int,
     features: Callable[[Graph], Features],
+    options: WeightOptions,
     *,
     processes: Processes,
     scratch: Path | None = None,
@@ -45,7 +46,9 @@ def solution_of(
     """
     files, structure, dtype = None, plan.structure, plan.dtype
     if processes.size > 1 or scratch is not None:
-        run = json.dumps([plan.n_components, structure, seed, str(dtype), graph.fingerprint()])
+        named = [[(s.name, s.n_features) for s in options.sources], sorted(options.given.items())]
+        settings = [plan.n_components, structure, seed, str(dtype), named]
+        run = json.dumps([*settings, graph.fingerprint()])
         processes.agree_on("graphs or parameters", run)
         files = None if scratch is None else _files(scratch, processes, run)
     log_plan(processes, plan.sentence(processes.size), plan.bytes, plan.work())
@@ -54,7 +57,9 @@ def solution_of(
         engine = Columns(
             graph.n_nodes, dtype, plan.blocks, processes, scratch=files, advance=advance
         )
-        model, z = solve(graph, plan.n_components, engine, seed, structure=structure)
+        model, z = solve(
+            graph, plan.n_components, engine, seed, structure=structure, options=options
+        )
         decoder = EdgeDecoder.fit(graph, model, engine, features, seed)
     if files is not None:
         files.clear()
