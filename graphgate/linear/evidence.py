@@ -117,6 +117,8 @@ def moments(columns: Tensor, fit: Tensor) -> Tensor:
 
     fit : (m,) which rows are to be fitted on.
     """
+    # In double precision: weights follow from small differences of R².
+    columns = columns.double()
     p = torch.cat([columns.new_ones(len(columns), 1), columns], dim=1)
     return torch.stack([p[rows].T @ p[rows] for rows in (fit, ~fit)])
 

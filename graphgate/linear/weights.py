@@ -20,9 +20,9 @@ from graphgate.linear.matrices import neighbor_means, times
 MOST_SOURCES = 256  # above which all features are one source
 FLOOR = 0.02  # weight of a source that nothing else supports
 LOUDEST = 8.0  # by how much own features are raised where neighbors do not stand for them
-SIGNIFICANT = (3.0, 6.0)  # z of what is noise, and of what is not
+SIGNIFICANT = (4.0, 7.0)  # z of what is noise, and of what is not
 ENOUGH = 0.002  # R² that earns half of the weight
-ADDED = (0.0, 0.06)  # of the explained variance, the share that neighbors add to own columns
+ADDED = (0.0, 0.03)  # of the explained variance, the share that neighbors add to own columns
 AVERAGED = (0.2, 0.7)  # of what neighbors predict, the share that their mean predicts as it is
 _NORM = 8  # of source weights, between the largest and the sum
 MOST_COLUMNS = 256  # that describe all sources

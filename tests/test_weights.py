@@ -1,0 +1,168 @@
+"""Sources and views count for what the rest of the data corroborates."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
+
+from graphgate import Graph, InputError, LinearGATE
+from graphgate.datasets.planted import PLANTED, irrelevant_columns
+from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
+from graphgate.linear.matrices import neighbor_means
+from graphgate.linear.weights import (
+    ENOUGH,
+    FLOOR,
+    LOUDEST,
+    averaging,
+    ramp,
+    supported,
+    view_weights,
+)
+
+pytestmark = pytest.mark.numerical
+
+BASE = {"own": 0.5, "context": 1.0, "shallow": 1.0, "deep": 1.0, "factors": 0.5}
+NOTHING = Prediction(0.0, 0.0)
+CLEAR = Prediction(0.3, 100.0)
+
+
+def fitted(graph: Graph, **settings) -> LinearGATE:
+    return LinearGATE(32, random_state=0, progress=False, **settings).fit(graph)
+
+
+def source_weights(gate: LinearGATE) -> dict[str, float]:
+    return {source.name: source.weight for source in gate.model_.coordinates.sources}
+
+
+def nmi(gate: LinearGATE, groups: np.ndarray) -> float:
+    z = gate.embedding_ / np.linalg.norm(gate.embedding_, axis=1, keepdims=True)
+    clusters = KMeans(4, n_init=4, random_state=0).fit_predict(z)
+    return normalized_mutual_info_score(groups, clusters)
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+@pytest.mark.parametrize("n_columns", [1, 5, 30])
+def test_irrelevant_columns_do_not_drown_the_edges(n_columns, kind):
+    graph, groups = irrelevant_columns(n_columns, kind)
+    gate = fitted(graph)
+    assert max(source_weights(gate).values()) < 0.1
+    assert gate.model_.weights["deep"] < 0.1 < gate.model_.weights["factors"]
+    assert nmi(gate, groups) > 0.9
+
+
+def test_irrelevant_columns_do_not_drown_columns_that_agree():
+    graph, groups = irrelevant_columns(30, edges=False, informative=4)
+    gate = fitted(graph)
+    weights = source_weights(gate)
+    assert min(weights[f"good {at}"] for at in range(4)) > 0.9
+    assert max(weights[f"noise {at}"] for at in range(30)) < 0.1
+    alone = irrelevant_columns(0, edges=False, informative=4)
+    assert nmi(gate, groups) > 0.95 * nmi(fitted(alone.graph), alone.groups)
+
+
+def test_own_features_are_raised_where_edges_join_unlike_nodes():
+    unlike = fitted(PLANTED["unlike neighbors"](0).graph).model_.weights
+    alike = fitted(PLANTED["missing values"](0).graph).model_.weights
+    assert unlike["own"] == pytest.approx(LOUDEST * 0.5, rel=0.05)
+    assert alike["own"] == pytest.approx(0.5, rel=0.05)
+    assert unlike["deep"] == pytest.approx(alike["deep"], rel=0.02)
+
+
+def test_weights_may_be_given_by_name():
+    graph = irrelevant_columns(2).graph
+    gate = fitted(graph, weights={"noise 0": 1, "deep": 0.25, "factors": 2})
+    assert source_weights(gate) == {"noise 0": 1.0, "noise 1": FLOOR}
+    assert gate.model_.weights["deep"] == 0.25
+    assert gate.model_.weights["factors"] == 2
+    assert gate.model_.weights["shallow"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"far": 1}, "neither a view nor a column; the names are"),
+        ({"own": 0}, "weight of 'own' must be a positive number, not 0"),
+        ({"own": "2"}, "must be a positive number"),
+        ({"own": True}, "must be a positive number"),
+        ({"own": float("nan")}, "must be a positive number"),
+        ([1], "must be a mapping"),
+    ],
+)
+def test_other_weights_are_refused(wrong, words):
+    with pytest.raises(InputError, match=words):
+        fitted(irrelevant_columns(1).graph, weights=wrong)
+
+
+def test_factors_have_no_weight_without_structure():
+    with pytest.raises(InputError, match="'factors', which is neither"):
+        fitted(irrelevant_columns(1).graph, structure=False, weights={"factors": 1})
+
+
+def test_structural_attributes_are_no_evidence():
+    gate = fitted(irrelevant_columns(0).graph)
+    assert gate.model_.evidence is None
+    assert gate.model_.weights == BASE
+
+
+def test_unseen_nodes_get_the_same_weights():
+    graph = irrelevant_columns(3, informative=2).graph
+    gate = fitted(graph.without(graph.ids[:20]))
+    one, other = gate.transform(graph), gate.encode(graph)
+    np.testing.assert_allclose(one, other.embedding, atol=1e-6)
+    x = torch.from_numpy(np.asarray(gate.features(graph)))
+    z = gate.model_.coordinates.transform(x.numpy())
+    back = gate.model_.coordinates.inverse_transform(z, x.numpy())
+    np.testing.assert_allclose(back, x, atol=1e-4)  # single precision, weights down to 0.02
+
+
+def test_the_mean_of_neighbors_leaves_out_the_node_itself():
+    adjacency = np.array([[1, 2, 0, 0], [2, 0, 6, 0], [0, 6, 0, 0], [0, 0, 0, 1.0]])
+    graph = Graph(np.eye(4), adjacency)
+    means = neighbor_means(graph, torch.float64).multiply(torch.eye(4, dtype=torch.float64))
+    expected = [[0, 1, 0, 0], [0.25, 0, 0.75, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    np.testing.assert_allclose(means, expected)
+
+
+# --- the rule ------------------------------------------------------------------------------------
+
+
+def one(own=NOTHING, neighbors=NOTHING, structure=NOTHING, both=NOTHING, between=0.0):
+    source = SourceEvidence(own, neighbors, structure, both)
+    return Evidence((source,), ((between, 1.0, 1.0),), NOTHING)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_any_significant_prediction_supports_a_source(place):
+    def weight(prediction: Prediction) -> float:
+        return supported(SourceEvidence(*[NOTHING] * place, prediction, *[NOTHING] * (3 - place)))
+
+    assert weight(CLEAR) == pytest.approx(1, abs=0.01)
+    assert weight(Prediction(0.3, 2.9)) == weight(Prediction(-0.1, 100)) == FLOOR
+    assert weight(Prediction(ENOUGH, 100)) == pytest.approx((1 + FLOOR) / 2)
+
+
+def test_averaging_needs_neighbors_that_add_and_are_alike():
+    added = {"own": Prediction(0.2, 9), "neighbors": CLEAR, "both": Prediction(0.4, 9)}
+    assert averaging(one(**added, between=0.6), [1.0]) == 1
+    assert averaging(one(**added, between=-0.6), [1.0]) == 0
+    assert averaging(one(**added | {"own": Prediction(0.4, 9)}, between=0.6), [1.0]) == 0
+    assert averaging(one(**added | {"neighbors": Prediction(0.3, 3)}, between=0.6), [1.0]) == 0
+    assert averaging(one(), [1.0]) == 0
+
+
+def test_views_of_features_without_support_give_way_to_structure():
+    weights = view_weights(BASE, one(), [FLOOR])
+    assert weights["factors"] == BASE["factors"]
+    assert weights["deep"] == pytest.approx(FLOOR)
+    assert weights["own"] == pytest.approx(0.5 * FLOOR, rel=0.05)
+    alone = {name: weight for name, weight in BASE.items() if name != "factors"}
+    assert view_weights(alone, one(), [FLOOR])["deep"] == 1  # there is nothing else
+
+
+def test_rounding_does_not_flip_weights():
+    values = np.linspace(-1, 2, 301)
+    steps = np.diff([ramp(value, (0.0, 1.0)) for value in values])
+    assert (steps >= 0).all()
+    assert steps.max() < 1.51 / 100
+    assert (ramp(-5, (0, 1)), ramp(5, (0, 1))) == (0, 1)
