@@ -20,6 +20,7 @@ STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of the ridge penalty, relative to t
 # them would look harmful where most are useless.
 SCALES = ((1.0, 0.1), (1.0, 0.3), (1.0, 1.0), (0.3, 1.0))
 _TINY = 1e-30
+_ROUNDING = 1e-9  # of the total variance of predictors, which is about one half
 
 
 class Prediction(NamedTuple):
@@ -222,7 +223,10 @@ def _scores(
         gram, hidden = (m * torch.outer(scales, scales) for m in (gram, hidden))
         cross, unseen = (m * scales[:, None] for m in (cross, unseen))
     total = score.gram[targets[:, None], targets]
-    unit = max(float(gram.diagonal().mean()), _TINY)
+    unit = float(gram.diagonal().mean())
+    if unit * len(predictors) < _ROUNDING:  # as on one node
+        yield [Prediction(0.0, 0.0)] * len(sources)
+        return
     eye = torch.eye(len(predictors), dtype=torch.float64)
     for strength in STRENGTHS:
         factor = torch.linalg.cholesky(gram + strength * unit * eye)
