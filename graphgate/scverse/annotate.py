@@ -207,4 +207,8 @@ def _training_record(gate: Estimator) -> dict[str, Any]:
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     """An AnnData file cannot hold None."""
-    return {name: value for name, value in values.items() if value is not None}
+    return {
+        name: _without_none(value) if isinstance(value, dict) else value
+        for name, value in values.items()
+        if value is not None
+    }
