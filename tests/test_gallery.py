@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from graphgate import GATE, Embedding, Graph, InputError, write_figures
+from graphgate.paper.charts import ablation_charts, draw_bars
 from graphgate.paper.experiments.experiment import find_experiment
 from graphgate.paper.experiments.protocol import RunResult
 from graphgate.paper.experiments.run_store import RunSpec, RunStore
 from graphgate.tasks.edge_attention import class_attention, edge_attention
-from graphgate.visualization.gallery import ablation_charts, draw_bars, draw_losses
+from graphgate.visualization.gallery import draw_losses
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning")
 
