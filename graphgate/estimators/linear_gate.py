@@ -16,6 +16,7 @@ from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import ScoredGraph
+from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
     load_linear_gate,
@@ -132,6 +133,7 @@ class LinearGATE(GraphEmbedder):
             "dtype": self._dtype_name,
         }
         self._graph: Graph | None = graph
+        warn_of_equal_vectors(self.embedding_, graph)
         return self
 
     @torch.no_grad()
@@ -144,6 +146,7 @@ class LinearGATE(GraphEmbedder):
         graph = self._encoded(self._checked_graph(X, adjacency))
         z = self.model_.embed(self._states(graph)).numpy()
         if nodes is None:
+            warn_of_equal_vectors(z, graph)
             return self._with_ids(z, X)
         rows = graph.rows(nodes)
         return self._with_ids(z[rows], X, rows)
