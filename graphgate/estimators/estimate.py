@@ -29,9 +29,9 @@ from graphgate.training.adam import Adam
 from graphgate.training.memory import (
     available_bytes,
     fitting_plan,
-    format_bytes,
     graph_bytes,
     room_within,
+    shortage,
     training_bytes,
 )
 from graphgate.training.part_objective import planned_objective
@@ -175,9 +175,9 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
         hint = "; no dims would fit" if dims is None else f"; dims={dims} would fit"
     if available is None or needed <= available:
         return
+    limited = gate.memory_limit is not None
     raise MemoryLimitError(
-        f"the fit needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
-        f"available{hint}",
+        f"the fit {shortage(needed, available, limited=limited)}{hint}",
         needed=needed,
         available=available,
         fitting_dims=dims,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from graphgate.errors import MemoryLimitError
-from graphgate.training.memory import format_bytes
+from graphgate.training.memory import shortage
 from graphgate.training.plan import GraphCounts
 from graphgate.training.speed import Work
 
@@ -174,12 +174,12 @@ class LinearSize:
         room = available - self.bytes(narrow) + _BUFFERS * narrow.width * n * itemsize
         smaller = LinearPlan.of(n, itemsize=itemsize, room=max(0, room))
         if limit is not None and self.bytes(smaller) > available + limit // 5:
+            needed, available = self.bytes(smaller), max(0, available)
             raise MemoryLimitError(
-                f"the fit needs about {format_bytes(self.bytes(smaller))} of memory beside the "
-                "graph, even a few columns at a time, but memory_limit leaves "
-                f"{format_bytes(max(0, available))}; raise it, or use fewer components and "
+                "even a few columns at a time, the fit "
+                f"{shortage(needed, available, limited=True)}, or use fewer components and "
                 "structure=False",
-                needed=self.bytes(smaller),
+                needed=needed,
                 available=available,
             )
         return smaller

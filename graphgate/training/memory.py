@@ -26,6 +26,7 @@ _INDEX = 4
 _WIDEST = 64  # columns in a block; products with more are no faster
 _NARROWEST = 16  # columns in a block; the fixed costs of a product weigh more in fewer
 _NARROWEST_IN_MEMORY = 32  # in fewer, rather spill
+_MARGIN = 1.05  # of a limit that is proposed
 _WORKSPACE = 24 * 2**20  # what libraries of linear algebra allocate when they are first used
 
 
@@ -205,6 +206,20 @@ def available_bytes(
 def resident_bytes() -> int:
     """What the process takes now; 0 where the system does not report it."""
     return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
+
+
+def shortage(needed: int, available: int, *, limited: bool = False) -> str:
+    """What a fit lacks, what takes the rest, and how much would do, as the end of a sentence.
+
+    limited : whether a limit on the memory of the process decides, not what the machine has.
+    """
+    taken = resident_bytes()
+    lacks, left = f"needs about {format_bytes(needed)} of memory", format_bytes(available)
+    others = f"{format_bytes(taken)} that Python, its libraries and the data already take"
+    if not limited:
+        return f"{lacks}, but {left} is available beside the {others}"
+    enough = format_bytes(_MARGIN * (taken + needed))
+    return f"{lacks}, but the memory limit leaves {left} beside the {others}; raise it to {enough}"
 
 
 def release_freed_memory() -> None:

@@ -18,7 +18,7 @@ from graphgate.training.distributed import current_processes
 from graphgate.training.memory import (
     available_bytes,
     fitting_plan,
-    format_bytes,
+    shortage,
     training_bytes,
 )
 from graphgate.training.plan import Form, GraphCounts, TrainingPlan
@@ -47,8 +47,7 @@ def training_objective(
     plan = fitting_plan(plan, room, processes.size)
     if limit is not None and (needed := training_bytes(plan)) > limit:
         raise MemoryLimitError(
-            f"training needs about {format_bytes(needed)} of memory beside the graph, but "
-            f"memory_limit leaves {format_bytes(limit)}; raise it, or use smaller dims",
+            f"training {shortage(needed, limit, limited=True)}, or use smaller dims",
             needed=needed,
             available=limit,
         )
