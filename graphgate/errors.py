@@ -1,6 +1,7 @@
 """Exceptions and warnings; each message is one sentence: what was seen, where, how to fix it."""
 
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from typing import Literal
 
@@ -107,6 +108,23 @@ class InputWarning(UserWarning):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(printable(message, _LONGEST))
+
+
+def warn_ignored(where: str, what: str, names: Sequence[str], hint: str = "") -> None:
+    """Warn that named parts of the input are not used, if there are any.
+
+    where : the file or object. what : the kind of part, in the singular. hint : the remedy.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     warn_ignored("edges.csv", "edge column", ["since", "kind"])
+    >>> str(seen[0].message)
+    'edges.csv: 2 edge columns are ignored: since, kind'
+    """
+    if names:
+        are = "s are" if len(names) > 1 else " is"
+        sentence = f"{where}: {len(names):,} {what}{are} ignored: {listing(names)}"
+        warnings.warn(InputWarning(f"{sentence}; {hint}" if hint else sentence), stacklevel=3)
 
 
 class UnknownNodesWarning(InputWarning):

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from processes import run_in_processes
 from test_collapsed import LAYERS, LOSSES, assert_same
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.processes import Processes
 from graphgate.datasets.synthetic import community_graph
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning
 from graphgate.estimators.estimate import plan_for
@@ -23,10 +25,11 @@ from graphgate.nn.pattern import AttentionPattern
 from graphgate.training import blocked_step, memory, part_objective
 from graphgate.training import objective as objectives
 from graphgate.training.blocked_step import BlockedStep
-from graphgate.training.distributed import Processes
 from graphgate.training.memory import training_bytes
 from graphgate.training.objective import training_objective
-from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
+from graphgate.training.plan import ColumnBlocks, TrainingPlan
+
+pytestmark = pytest.mark.numerical
 
 
 def evaluated(step, model):

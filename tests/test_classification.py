@@ -10,6 +10,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from graphgate import Embedding, InputError, InputWarning, classify, cluster
 from graphgate.tasks.classification import encode_labels, read_labels
 
+pytestmark = pytest.mark.numerical
+
 
 def some_classes() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)

@@ -10,6 +10,8 @@ import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from command_lines import amended
+from rounding import assert_equal_to_rounding
 
 from graphgate.estimators import estimate as estimates
 from graphgate.estimators import estimate as verdict
@@ -317,7 +319,7 @@ def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
     [
         ([*COUNTS, "--method", "gate", "--dims", "4,x"], "--dims takes integers"),
         ([*COUNTS, "--density", "2"], "between 0 and 1"),
-        ([*COUNTS, "--edges-count", "99999999"], "300 nodes cannot have"),
+        (amended(COUNTS, "--edges-count", "99999999"), "300 nodes cannot have"),
         ([*COUNTS, "--method", "gate", "--activation", "step"], "unknown activation 'step'"),
         ([*COUNTS, "--dtype", "float8"], "dtype must be one of"),
     ],
@@ -384,7 +386,7 @@ def test_embed_writes_every_requested_output(run):
     graph = read_graph("edges.csv", "nodes.csv")
     gate = GATE.load("m.safetensors")
     with np.load("x.npz") as file:
-        np.testing.assert_array_equal(file["reconstruction"], gate.reconstruct(graph))
+        assert_equal_to_rounding(file["reconstruction"], gate.reconstruct(graph))
         assert file["feature_names"].tolist() == ["p", "q"]
     with np.load("o.npz") as file:
         assert file["labels"].tolist() == [name or "" for name in NAMES]
@@ -395,9 +397,12 @@ def test_embed_writes_every_requested_output(run):
         *("--attention", "again.csv"),
     )
     assert code == 0, err
-    assert Path("again.csv").read_bytes() == Path("a.csv").read_bytes()
+    again, first = (pyarrow.csv.read_csv(f"{name}.csv").to_pydict() for name in ("again", "a"))
+    assert again.keys() == first.keys()
+    for name, values in first.items():
+        assert again[name] == (pytest.approx(values) if isinstance(values[0], float) else values)
     with np.load("o.npz") as file:
-        np.testing.assert_array_equal(np.load("z.npy"), file["embedding"])
+        assert_equal_to_rounding(np.load("z.npy"), file["embedding"])
 
 
 @pytest.mark.parametrize(
@@ -411,4 +416,4 @@ def test_embed_writes_every_requested_output(run):
     ],
 )
 def test_wrong_output_paths_of_embed(refused, options, words):
-    assert words in refused(*embed_options(), *options)
+    assert words in refused(*amended(embed_options(), *options))

@@ -15,6 +15,8 @@ from test_progress import Terminal
 from graphgate import Embedding, InputError, cluster
 from graphgate.tasks.clustering import CLUSTER_METHODS, agreement, cluster_vectors, matched_accuracy
 
+pytestmark = pytest.mark.numerical
+
 
 def blobs(seed: int = 0, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from graphgate import GATE, Embedding, Graph, InputError, write_figures
-from graphgate.experiments.experiment import find_experiment
-from graphgate.experiments.protocol import RunResult
-from graphgate.experiments.run_store import RunSpec, RunStore
+from graphgate.paper.experiments.experiment import find_experiment
+from graphgate.paper.experiments.protocol import RunResult
+from graphgate.paper.experiments.run_store import RunSpec, RunStore
 from graphgate.tasks.edge_attention import class_attention, edge_attention
 from graphgate.visualization.gallery import ablation_charts, draw_bars, draw_losses
 

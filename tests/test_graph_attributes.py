@@ -68,7 +68,7 @@ def test_features_by_name():
     assert turned.x.tolist() == np.eye(3)[:, [2, 0, 1]].tolist()
     assert turned.feature_names == ("c", "a", "b")
     assert graph.with_features("abc") is graph
-    with pytest.warns(InputWarning, match=r"1 unknown feature\(s\) are ignored: b"):
+    with pytest.warns(InputWarning, match=r"1 unknown feature is ignored: b"):
         assert graph.with_features("ca").n_features == 2
     with pytest.raises(InputError, match="lacks the feature 'd'; it has a, b, c"):
         graph.with_features("abd")

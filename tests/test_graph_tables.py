@@ -139,7 +139,7 @@ def test_labels_can_be_dropped(made):
 
 
 def test_other_columns_of_edges_are_named_in_a_warning(made):
-    with pytest.warns(InputWarning, match=r"2 edge column\(s\) are ignored: kind, since"):
+    with pytest.warns(InputWarning, match=r"2 edge columns are ignored: kind, since"):
         made(EDGES | {"kind": ["x"] * 3, "since": [1, 2, 3]})
 
 

@@ -7,6 +7,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from graphgate import Embedding, InputError, similar
 from graphgate.store import neighbors
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("entries", [50, 10**6])
 @pytest.mark.parametrize("n_neighbors", [1, 5, 100])

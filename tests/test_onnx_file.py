@@ -10,7 +10,10 @@ from graphgate.cli import app
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
-pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
+pytestmark = [
+    pytest.mark.numerical,
+    pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning"),
+]
 
 
 @pytest.mark.parametrize("structure", [True, False])

@@ -3,21 +3,26 @@
 import numpy as np
 import pytest
 import torch
-from linear_graphs import community_graph, normalized, workspace
+from linear_graphs import community_graph, engine_for, normalized
 
 from graphgate import Graph
+from graphgate.compute.draws import Draws
+from graphgate.linear.model import structure_factors
 from graphgate.linear.structure import StructureFactors, find_rows, plain_ids
+
+pytestmark = pytest.mark.numerical
 
 
 def fit(graph: Graph, seed: int = 0) -> StructureFactors:
-    generator = torch.Generator().manual_seed(seed)
-    known, own = StructureFactors.fit(graph, workspace(graph.n_nodes), generator, torch.float64)
-    assert torch.equal(own, of(known, graph))
+    draws = Draws(seed, graph.id_ranks)
+    vectors, own = structure_factors(graph, engine_for(graph), 128, draws)
+    known = StructureFactors(plain_ids(graph.ids), vectors)
+    np.testing.assert_allclose(own.whole(), of(known, graph), atol=1e-12)
     return known
 
 
 def of(factors: StructureFactors, graph: Graph) -> torch.Tensor:
-    return factors.of(graph, workspace(graph.n_nodes))
+    return factors.of(graph, engine_for(graph)).whole()
 
 
 KINDS = [{}, {"directed": True}, {"weighted": True}, {"directed": True, "weighted": True}]

@@ -11,6 +11,8 @@ from tissues import QUICK, layered_tissue
 
 from graphgate import InputError, InputWarning, embed_anndata, from_anndata
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.fixture
 def tissue():

@@ -173,7 +173,7 @@ def cluster(
         traits = [[vars(trait) for trait in each] for each in found.traits]
         for number, each in enumerate(found.traits, start=1):
             say(f"cluster {number}: {'; '.join(map(str, each)) or 'nothing stands out'}")
-    write_result(json, content | {"scores": found.agreement, "traits": traits})
+    write_result(json, content, {"scores": found.agreement, "traits": traits})
 
 
 @app.command(
@@ -219,7 +219,7 @@ def classify(
         columns = {f"probability_{name}": values for name, values in named}
         _write_rows(out, found.ids, columns, found.predictions)
         say(f"wrote the predictions for {unknown:,} nodes to {out}")
-    write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
+    write_result(json, {"probe": probe, "seed": seed, "folds": folds}, scores)
 
 
 def _number_of_clusters(text: str | None) -> int | str | None:

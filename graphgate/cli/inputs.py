@@ -81,6 +81,8 @@ def parse_params(given: list[str] | None) -> dict[str, object]:
         name, sign, value = text.partition("=")
         if not (sign and name):
             raise InputError(f"--set takes NAME=VALUE, got {text!r}")
+        if name in params:
+            raise InputError(f"--set gives {name} twice; give each parameter once")
         params[name] = value
         for toml in (f"[{value}]" if "," in value else value, value):
             with suppress(tomllib.TOMLDecodeError):
@@ -102,12 +104,16 @@ def read_named_graph(
     gate: Estimator | None = None,
 ) -> tuple[str, Graph]:
     """Name and graph: from files where EDGES is given, else a citation graph."""
+    if edges is not None and dataset is not None:
+        raise InputError("give either EDGES or --dataset NAME, not both")
     if edges is not None:
         graph = options.read(edges, nodes, gate)
         print_graph(graph)
         return edges.name.partition(".")[0] or edges.name, graph
     if nodes is not None or dataset is None:
         raise InputError("no edges are given; add EDGES, or name a citation graph with --dataset")
+    if reading := options.given():
+        raise InputError(f"{reading[0]} says how EDGES are read; omit it, or give EDGES")
     return dataset, graphgate.load_dataset(dataset).graph
 
 
@@ -151,8 +157,8 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
 
 def check_memory(gate: Estimator, prepared: Graph) -> None:
     """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
+    from graphgate.compute.machine import shortage
     from graphgate.estimators.estimate import check_fits
-    from graphgate.training.memory import shortage
 
     try:
         check_fits(prepared, gate)

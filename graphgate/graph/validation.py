@@ -33,6 +33,9 @@ def listed(values: Any, what: str) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
+    """Python's own type of a NumPy scalar."""
+    if isinstance(value, np.datetime64):  # nanoseconds would become a number
+        value = value.astype("datetime64[us]")
     return value.item() if isinstance(value, np.generic) else value
 
 
