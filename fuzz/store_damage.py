@@ -1,7 +1,8 @@
 """Damage a file of a store, and see whether that is noticed, or changes nothing.
 
 What a store answers is taken apart into parts. Each part of a damaged store must be refused in one
-sentence, or be what it was before; only a part that reads text may differ, if `check` reports it.
+sentence, or be what it was before; only parts that read text or the list of versions may differ, if
+`check` reports it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import traceback
 import warnings
@@ -35,7 +37,7 @@ _PAGE = 512  # bytes, of files of a few kilobytes
 _INDEXED = 10  # nodes from which the nearest ones are searched by an index
 _TIMEOUT = 60  # seconds
 _N_NODES, _N_VERSIONS = 24, 6
-_TEXT = ("graph", "nodes", "tables")  # parts that read text
+_CHECKED = ("graph", "nodes", "tables", "history")  # parts that may be left to `check`
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["graphgate.store.store", "lancedb", "store_model"])
@@ -124,7 +126,7 @@ def parts(path: Path, shape: Shape) -> dict[str, Part]:
         except BaseException:
             found[name] = ["traceback", traceback.format_exc()]
             return None
-        found[name] = ["answer", _digest(value)]
+        found[name] = ["answer", repr(value) if name == "check" else _digest(value)]
         return value
 
     for version in (None, *range(1, _N_VERSIONS + 1)):
@@ -135,7 +137,7 @@ def parts(path: Path, shape: Shape) -> dict[str, Part]:
     store = part("open", partial(Store.open, path))
     if store is not None:
         part("history", store.history)
-        part("check", store.check)
+        part("check", lambda: store.check().problems)
     return found
 
 
@@ -182,8 +184,11 @@ def _digest(value: Any) -> str:
     return text if len(text) < 200 else hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
-def outcome(before: dict[str, Part], after: dict[str, Part]) -> tuple[str, str]:
-    """One of `OUTCOMES`, or what is wrong; and what was said."""
+def outcome(before: dict[str, Part], after: dict[str, Part], files: str) -> tuple[str, str]:
+    """One of `OUTCOMES`, or what is wrong; and what was said.
+
+    files : the damaged ones, of which some sentence must name one.
+    """
     if broken := [text for kind, text in after.values() if kind == "traceback"]:
         return "traceback", broken[0]
     checked = after.get("check", ["refused", ""])
@@ -191,13 +196,22 @@ def outcome(before: dict[str, Part], after: dict[str, Part]) -> tuple[str, str]:
     for name, (kind, text) in after.items():
         if kind == "refused" and ("\n" in text or len(text) > 1000):
             return "more than one sentence", f"{name}: {text}"
-        if kind == "answer" and name != "check" and [kind, text] != before[name]:
-            only_text = name.split()[0] in _TEXT
-            if not (only_text and reported):
-                return "another answer", f"{name}: {text}, not {before[name][1]}"
-    if refused := [f"{name}: {text}" for name, (kind, text) in after.items() if kind == "refused"]:
+        same = kind != "answer" or name == "check" or [kind, text] == before[name]
+        if not same and not (reported and name.split()[0] in _CHECKED):
+            return "another answer", f"{name}: {text}, not {before[name][1]}"
+    refused = [f"{name}: {text}" for name, (kind, text) in after.items() if kind == "refused"]
+    said = " ".join([*refused, checked[1]])
+    if (refused or reported) and not any(name in said for name in _names(files)):
+        return "does not name the file", said
+    if refused:
         return "refused", refused[0]
     return ("reported by check", checked[1]) if reported else ("harmless", "")
+
+
+def _names(files: str) -> list[str]:
+    """How a sentence may name files; the file of a version is known by its number."""
+    names = [Path(file).name for file in files.split(" and ")]
+    return names + [f"version {int(name[:-5])} " for name in names if re.match(r"\d+\.json", name)]
 
 
 def try_damage(made: Path, scratch: Path, shape: Shape, kind: str, seed: int) -> Damage:
@@ -208,7 +222,9 @@ def try_damage(made: Path, scratch: Path, shape: Shape, kind: str, seed: int) ->
     (scratch / "parts").unlink()
     file = damaged(scratch, kind, np.random.default_rng(seed))
     after = in_child(scratch, shape)
-    result = ("crashed or hung", str(after)) if isinstance(after, int) else outcome(before, after)
+    result = (
+        ("crashed or hung", str(after)) if isinstance(after, int) else outcome(before, after, file)
+    )
     return Damage(kind, file, *(text.replace(str(scratch), "…") for text in result))
 
 

@@ -6,7 +6,6 @@ An operation is plain data: the store and the model each carry it out in their o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -171,37 +170,17 @@ class PlainStore:
     def number(self) -> int:
         return max(self.versions)
 
-    def after(self, operation: Operation) -> Iterator[PlainStore]:
-        """What may be found if an operation is interrupted; the last one if it is not."""
-        yield self
-        if self.erasing:
-            yield from self._forgetting(self.number - 1)
-        yield from self.completed()._after(operation)
-
-    @property
-    def erasing(self) -> bool:
-        """Whether an erasure was interrupted, which the next change completes."""
-        return self.actions[self.number] == "erase" and len(self.versions) > 1
-
-    def completed(self) -> PlainStore:
-        """Without what is still to be erased."""
-        return self._without(self.number - 1) if self.erasing else self
-
-    def _after(self, operation: Operation) -> Iterator[PlainStore]:
+    def after(self, operation: Operation) -> PlainStore:
+        """After an operation; the same object if it changes nothing."""
         name, number = operation.name, self.number + 1
         if name == "rollback":
-            yield self._with(name, replace(self.versions[operation.number]))
-        elif name == "prune":
-            yield from self._with(name, self.last)._forgetting(number - operation.number)
-        elif name == "erase":
-            yield from self._with(name, self._erased(operation))._forgetting(number - 1)
-        elif (content := self._content(operation)) is not self.last:
-            yield self._with(name, content)
-
-    def _forgetting(self, last: int) -> Iterator[PlainStore]:
-        """While versions up to one of them are deleted, the oldest first."""
-        first = min(self.versions)
-        yield from (self._without(number) for number in range(first - 1, max(last, first - 1) + 1))
+            return self._with(name, replace(self.versions[operation.number]))
+        if name == "prune":
+            return self._with(name, self.last)._without(number - operation.number)
+        if name == "erase":
+            return self._with(name, self._erased(operation))._without(number - 1)
+        content = self._content(operation)
+        return self if content is self.last else self._with(name, content)
 
     def _with(self, action: str, content: Content) -> PlainStore:
         number = self.number + 1

@@ -64,7 +64,9 @@ def environment(setting: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in cleared}
     threads = setting.get(THREADS, "1")
     libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return kept | {THREADS: threads} | dict.fromkeys(libraries, threads) | dict(setting)
+    # More threads than cores must not wait for each other in loops.
+    kept |= {THREADS: threads, "OMP_WAIT_POLICY": "passive"}
+    return kept | dict.fromkeys(libraries, threads) | dict(setting)
 
 
 def reference() -> dict[str, str]:

@@ -84,6 +84,31 @@ def test_a_missing_file_is_noticed(path):
         Store.open(path).vectors()
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_missing_version_is_noticed(path, lost):
+    count = len(Store.open(path).history()) + 1
+    Store.open(path).refresh()
+    (path / "versions" / f"{lost:06d}.json").unlink()
+    assert Store.open(path).check().problems == [f"version {lost} is missing"]
+    assert len(Store.open(path).history()) == count - 1
+
+
+def test_a_missing_last_version_is_noticed_and_can_be_left_behind(path):
+    last = Store.open(path).version
+    before = content(Store.open(path, last - 1))
+    (path / "versions" / f"{last:06d}.json").unlink()
+    with pytest.raises(InputError, match=rf"{last:06d}.json is missing; .* to version {last - 1}"):
+        Store.open(path)
+    older = Store.open(path, last - 1)
+    assert older.check().problems == [f"version {last} is missing"]
+    with pytest.raises(InputError, match="is missing"):
+        older.refresh()
+    assert older.rollback(last - 1).version == last + 1
+    assert same_content(Store.open(path), before)
+    Store.open(path).prune()
+    assert Store.open(path).check().problems == []
+
+
 def test_a_check_compares_tables(path):
     store = Store.open(path)
     with store._database.writing() as writer:
@@ -96,7 +121,7 @@ def test_a_check_compares_tables(path):
         "nodes and vectors are not of the same nodes",
         "an edge is stored twice",
     ]
-    with pytest.raises(InputError, match="so nothing was deleted"):
+    with pytest.raises(InputError, match="so nothing was changed"):
         Store.open(path).prune()
 
 

@@ -89,13 +89,13 @@ def test_embed_then_transform_gives_the_same_vectors(run):
     code, out, err = run(*embed_options(), "--model", "m.safetensors")
     assert code == 0, err
     assert out == ("wrote 5 vectors of size 2 to out.parquet\nwrote the model to m.safetensors\n")
-    assert err.startswith("Graph(5 nodes, 5 undirected edges, 3 attributes)\n")
+    assert err.startswith("Graph(5 nodes, 5 undirected edges, 3 attributes (p, q, r))\n")
     code, out, err = run(
         *("transform", "m.safetensors", "edges.csv", "--nodes", "nodes.csv"),
         *("--out", "again.parquet"),
     )
     assert (code, out) == (0, "wrote 5 vectors of size 2 to again.parquet\n")
-    assert err == "Graph(5 nodes, 5 undirected edges, 3 attributes)\n"
+    assert err == "Graph(5 nodes, 5 undirected edges, 3 attributes (p, q, r))\n"
     assert_equal_to_rounding(vectors("again.parquet"), vectors("out.parquet"))
     assert sorted(os.listdir()) == [
         *("again.parquet", "edges.csv", "m.safetensors", "nodes.csv", "out.parquet"),
@@ -821,6 +821,6 @@ def test_the_program_itself(folder):
     graph, plan, line = done.stderr.splitlines()
     assert plan.startswith("note: plan: GATE on the whole graph at once; about 24")
     assert plan.endswith(", less than a second")
-    assert graph == "Graph(5 nodes, 5 undirected edges, 3 attributes)"
+    assert graph == "Graph(5 nodes, 5 undirected edges, 3 attributes (p, q, r))"
     assert line.startswith("graphgate: training diverged")
     assert snapshot(folder) == before

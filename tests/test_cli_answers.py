@@ -142,6 +142,23 @@ def test_cluster_finds_the_classes(run, method, source):
     assert result["command"].startswith("graphgate cluster")
 
 
+def test_a_label_that_the_vectors_were_made_from_is_warned_of(run):
+    """The file says which columns went in; others have other names, or do not say."""
+    options = ("edges.csv", "--nodes", "nodes.csv", "--components", "2")
+    code, _, err = run("embed", *options, "--drop", "q", "--label", "p", "--out", "in.parquet")
+    assert code == 0
+    assert "1 attribute (label)" in err
+    for command in ("classify", "cluster"):
+        _, _, err = run(command, "in.parquet", "--nodes", "nodes.csv", "--label", "label")
+        assert "the column 'label' is one of those that the vectors were made from" in err
+        _, _, err = run(command, "z.parquet", "--nodes", "nodes.csv")
+        assert err == ""
+    code, _, err = run("embed", *options, "--out", "without.npz")
+    assert "2 attributes (p, q)" in err
+    _, _, err = run("classify", "without.npz", "--nodes", "nodes.csv")
+    assert err == ""
+
+
 def test_clusters_without_labels(run):
     code, out, err = run("cluster", "bare.txt")
     assert (code, err) == (0, "")
@@ -264,7 +281,7 @@ def test_an_estimate(run, graph):
     code, out, err = run("estimate", *graph, *options)
     assert code == 0
     assert err == ("" if "--nodes" not in graph else "Graph(30 nodes, 78 undirected edges, "
-                   "2 attributes, 3 classes)\n")  # fmt: skip
+                   "2 attributes (p, q), 3 classes)\n")  # fmt: skip
     for words in ("graph", "fit, in addition", "each of 7 epochs"):
         assert words in out
     found = json.loads(Path("e.json").read_text())

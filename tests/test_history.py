@@ -6,8 +6,6 @@ import pytest
 from graphgate import GATE, DivergenceError, Graph, TrainingWarning, load_dataset
 from graphgate.training.history import History
 
-pytestmark = pytest.mark.numerical
-
 # Losses of GATE(preset="authors", random_state=0): that of the first epoch, then those at 20 %,
 # 30 %, … 100 % of the epochs. "Paper" is its λ and its number of epochs; accuracies are the
 # published ones.

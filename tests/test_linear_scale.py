@@ -15,8 +15,6 @@ from graphgate.linear import linear_plan
 from graphgate.linear.linear_plan import LARGE, LinearPlan, Sizes
 from graphgate.linear.propagation import Propagation
 
-pytestmark = pytest.mark.numerical
-
 GRAPHS = {
     "undirected": community_graph(1, n=300, f=20),
     "directed and weighted": community_graph(2, n=300, f=20, directed=True, weighted=True),
@@ -60,6 +58,7 @@ def check_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], toleran
         np.testing.assert_allclose(other[name], values, atol=tolerance * scale, err_msg=name)
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_blocks_and_files_change_nothing(kind, monkeypatch):
     graph = GRAPHS[kind]
@@ -75,6 +74,7 @@ def test_blocks_and_files_change_nothing(kind, monkeypatch):
     check_same(whole, results(spilled, graph), 1e-9)
 
 
+@pytest.mark.numerical
 def test_chunks_of_rows_change_nothing(monkeypatch):
     graph = GRAPHS["undirected"]
     whole = results(fitted(graph), graph)
@@ -93,6 +93,7 @@ def in_processes(processes, kind, width, dtype):
     return current
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize(
     ("kind", "width", "dtype", "tolerance"),
     [
@@ -231,6 +232,7 @@ def test_a_limit_that_is_too_low_is_refused_before_anything_is_computed():
         LinearGATE(memory_limit="1MB").fit(GRAPHS["undirected"])
 
 
+@pytest.mark.numerical
 def test_single_precision_in_blocks(blocks):
     graph = GRAPHS["undirected"]
     found = fitted(graph, dtype="float32").embedding_

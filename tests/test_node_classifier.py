@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate import GATE, Graph, InputError, LinearGATE, NodeClassifier
+from graphgate import GATE, Graph, InputError, InputWarning, LinearGATE, NodeClassifier
 from graphgate.paper.baselines.deepwalk import DeepWalk
 
 # Of the nodes of the graph, some have no neighbor in the other folds.
@@ -157,6 +158,19 @@ def test_a_regressor_is_refused():
         with pytest.raises(InputError, match=f"{type(wrong).__name__} is not a classifier; pass"):
             NodeClassifier(GRAPH, EMBEDDER, wrong).fit(IDS, LABELS)
     NodeClassifier(GRAPH, EMBEDDER, make_pipeline(LogisticRegression())).fit(IDS, LABELS)
+
+
+def test_an_attribute_that_is_the_label_is_warned_of():
+    columns = {"color": LABELS.tolist(), "size": np.random.default_rng(0).random(75).tolist()}
+    graph = Graph(None, GRAPH.adjacency, attributes=columns, ids=GRAPH.ids)
+    renamed = np.array(["x" + label for label in LABELS])
+    with pytest.warns(InputWarning, match="'color' is one of those that the vectors were made"):
+        NodeClassifier(graph, EMBEDDER).fit(IDS[::2], renamed[::2])
+    other = np.random.default_rng(0).permutation(renamed)
+    with pytest.warns(InputWarning, match="'size' is one of those"):
+        NodeClassifier(graph, EMBEDDER).fit(IDS, pd.Series(other, name="size"))
+    NodeClassifier(graph, EMBEDDER).fit(IDS, other)
+    NodeClassifier(graph, EMBEDDER).fit(IDS[:4], IDS[:4])  # a label per node, by chance
 
 
 def test_random_labels_are_not_predicted():

@@ -251,8 +251,9 @@ def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[A
     """Labels from a node table, or the embedding's own; None where no node has one."""
     labels = given.labels
     if nodes is not None:
-        from graphgate.tasks.classification import read_labels
+        from graphgate.tasks.classification import read_labels, warn_of_label
 
+        warn_of_label(given.columns, label)
         labels = read_labels(nodes, given.ids, id=id, label=label)
     return None if labels is None or all(value is None for value in labels) else labels
 

@@ -206,7 +206,7 @@ def rollback(
     folder: Folder, version: Annotated[int, typer.Argument(help="Version to return to.")]
 ) -> None:
     """Make an older version the current one; this is a new version, and nothing is lost."""
-    made = graphgate.Store.open(folder).rollback(version)
+    made = graphgate.Store.open(folder, version).rollback(version)
     say(f"version {made.version} is version {version} again")
 
 

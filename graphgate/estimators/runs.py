@@ -28,7 +28,7 @@ from graphgate.estimators.hyperparameters import from_json, to_json
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
-from graphgate.io.embeddings import read_embedding, write_embedding
+from graphgate.io.embeddings import Embedding, read_embedding
 from graphgate.io.files import (
     Schema,
     StrPath,
@@ -206,7 +206,7 @@ def write_run(
         versions=versions(),
     )
     with complete_folder(target) as new:
-        write_embedding(new / "embedding.parquet", graph.ids, gate.embedding_, graph.label_values())
+        Embedding.of(graph, gate.embedding_).save(new / "embedding.parquet")
         gate.save(new / "model.safetensors")
         contents: dict[str, Any] = {"run.json": asdict(record)}
         if isinstance(gate, GATE):

@@ -7,7 +7,7 @@ from graphgate.estimators.loading import load_model
 from graphgate.store.checksums import damage
 from graphgate.store.consistency import problems_of
 from graphgate.store.database import Database
-from graphgate.store.layout import entries
+from graphgate.store.layout import entries, read_identity
 from graphgate.store.versions import Version, read_version, version_numbers
 
 
@@ -30,15 +30,17 @@ class StoreCheck(NamedTuple):
 def checked(database: Database) -> StoreCheck:
     """Read all files of a store again, and the tables and models of its last version."""
     folder, problems = database.folder, []
-    numbers = version_numbers(folder)
-    if lacking := sorted(set(range(numbers[0], numbers[-1])) - set(numbers)):
-        problems.append(f"version {lacking[0]} is missing between those before and after it")
+    lost, numbers = read_identity(folder).last, version_numbers(folder)
     versions: list[Version] = []
     for number in numbers:
         try:
             versions.append(read_version(folder, number))
         except InputError as error:
             problems.append(str(error))
+    first = versions[-1].first if versions else numbers[0]
+    versions = [version for version in versions if version.version >= first]
+    lacking = sorted(set(range(first, max(lost, numbers[-1]) + 1)) - set(numbers))
+    problems += [f"version {number} is missing" for number in lacking]
     files = {file: code for version in versions for file, code in version.files.items()}
     for file, code in files.items():
         if (seen := damage(folder / file, code, again=True)) is not None:

@@ -10,6 +10,7 @@ version.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,12 @@ from graphgate.store.lance_tables import (
 )
 from graphgate.store.layout import (
     TABLES,
+    Identity,
     check_layout,
     entries,
-    read_format,
+    read_identity,
     remove_empty_indices,
-    write_format,
+    write_identity,
 )
 from graphgate.store.versions import (
     Version,
@@ -57,14 +59,14 @@ class Writer(Snapshot):
     """A snapshot of the last version that can be changed; `commit` makes all changes visible.
 
     last : the last version; None where there is none yet.
-    completed : whether an interrupted erasure had to be completed first.
+    completed : whether an interrupted writer had left versions that are to be forgotten.
     """
 
-    def __init__(self, database: "Database", last: Version | None) -> None:
+    def __init__(self, database: "Database", last: Version | None, number: int) -> None:
         super().__init__(lambda: {} if last is None else database.open_to_write(last))
-        self._database, self._last = database, last
-        # Whatever is to be erased has been committed, so all else must go.
-        self.completed = last is not None and last.action == ERASE and self.forget_all()
+        self._database, self._last, self._number = database, last, number
+        unfinished = last is not None and version_numbers(database.folder)[0] < last.first
+        self.completed = unfinished and self.forget()
 
     @property
     def last(self) -> Version:
@@ -114,13 +116,18 @@ class Writer(Snapshot):
         action: str,
         details: Mapping[str, Any],
         save_model: Callable[[Path], None] | None = None,
+        keep: int | None = None,
     ) -> Version:
-        """Make the changes the next version; `save_model` writes a new model, if there is one."""
+        """Make the changes the next version.
+
+        save_model : writes a new model, if there is one.
+        keep : how many of the last versions to keep, this one among them. All rows are read before
+            the others are forgotten, which then happens at once.
+        """
         for name, columns in INDEXED.items():
             self.tables[name].keep_indexed(columns)
         versions = {name: table.version for name, table in self.tables.items()}
-        number = 1 if self._last is None else self._last.version + 1
-        model = f"{number:06d}.safetensors"
+        model = f"{self._number:06d}.safetensors"
         if save_model is None:
             model = self.last.model
         else:
@@ -130,49 +137,58 @@ class Writer(Snapshot):
             names += self._database.files_of(name, version)
         known = {} if self._last is None else self._last.files
         files = {name: known.get(name) or self._database.synced(name) for name in names}
-        return self._append(action, versions, model, details, files)
+        made = self._made(action, versions, model, details, files)
+        if keep is None:
+            return self._append(made)
+        self._read(made)
+        made = self._append(replace(made, first=max(made.first, made.version - keep + 1)))
+        self._last = made
+        self.forget()
+        return made
 
     def commit_again(self, version: Version, action: str, details: Mapping[str, Any]) -> Version:
         """Make an older version the next one, if it can be read."""
         self._database.model(version)
         _ = self._database.snapshot(version).tables
-        return self._append(action, version.tables, version.model, details, version.files)
+        tables, files = version.tables, version.files
+        return self._append(self._made(action, tables, version.model, details, files))
 
-    def forget_all(self) -> bool:
-        """Delete all but the last version, also from caches; whether there was anything else."""
-        IndexCache(self._database.identity).clear()
-        return self.forget(1)
+    def forget(self) -> bool:
+        """Delete every file that no version of the history consists of; whether there was any.
 
-    def forget(self, keep: int) -> bool:
-        """Delete all but the last versions, and every file that these do not consist of.
-
-        Before anything is deleted, all rows of the last version are read. Versions are deleted
-        first, so that every one that is listed can be read whenever this is interrupted.
-
-        Returns whether there was anything to delete.
+        The files of older versions themselves go at the end, because they are what shows that an
+        interrupted writer has not finished.
         """
-        kept = self._database.history()[-keep:]
         folder = self._database.folder
+        kept = self._database.history()
         needed = {name for version in kept for name in version.files}
-        numbers = [number for number in version_numbers(folder) if number < kept[0].version]
-        names = [
-            entry.name for entry in entries(folder) if entry.content and entry.name not in needed
+        paths = [
+            folder / entry.name
+            for entry in entries(folder)
+            if entry.content and entry.name not in needed
         ]
-        if not numbers and not names:
-            return False
-        reopened = Database(folder)
-        reopened.model(kept[-1])
-        if problems := problems_of(reopened.snapshot(kept[-1]), kept[-1].details):
-            raise InputError(f"{folder} is damaged, so nothing was deleted: {problems[0]}")
+        paths += [
+            version_path(folder, number)
+            for number in version_numbers(folder)
+            if number < self.last.first
+        ]
+        if self.last.action == ERASE:
+            IndexCache(self._database.identity).clear()
         with lance_errors(folder):
-            for number in numbers:
-                version_path(folder, number).unlink()
-            for name in names:
-                (folder / name).unlink()
+            for path in paths:
+                path.unlink()
             remove_empty_indices(folder)
-        return True
+        return bool(paths)
 
-    def _append(
+    def _read(self, version: Version) -> None:
+        """Read the rows of a version that is not committed yet, as any other process would."""
+        folder = self._database.folder
+        reopened = Database(folder)
+        reopened.model(version)
+        if problems := problems_of(reopened.snapshot(version), version.details):
+            raise InputError(f"{folder} is damaged, so nothing was changed: {problems[0]}")
+
+    def _made(
         self,
         action: str,
         tables: dict[str, int],
@@ -180,13 +196,18 @@ class Writer(Snapshot):
         details: Mapping[str, Any],
         files: dict[str, str],
     ) -> Version:
+        """The next version."""
+        first = self._number if self._last is None else self._last.first
+        now = datetime.now(UTC)
+        return Version(self._number, first, now, action, tables, model, dict(details), files)
+
+    def _append(self, made: Version) -> Version:
         """Write the version that makes a change visible."""
-        number = 1 if self._last is None else self._last.version + 1
         folder = self._database.folder
-        if version_path(folder, number).exists():
+        if version_path(folder, made.version).exists():
             raise InputError(f"{folder} was changed by another process meanwhile; try again")
-        made = Version(number, datetime.now(UTC), action, tables, model, dict(details), files)
         write_version(folder, made)
+        write_identity(folder, Identity(self._database.identity, made.version))
         return made
 
 
@@ -198,7 +219,7 @@ class Database:
 
     def __init__(self, folder: StrPath) -> None:
         self.folder = Path(folder)
-        self.identity = read_format(self.folder)
+        self.identity = read_identity(self.folder).id
         check_layout(self.folder)
         self._lance = LanceTables(self.folder)
 
@@ -215,9 +236,9 @@ class Database:
         with complete_folder(target) as temporary:
             for name in ("versions", "models"):
                 (temporary / name).mkdir(parents=True)
-            write_format(temporary)
+            write_identity(temporary, Identity.new())
             database = cls(temporary)
-            writer = Writer(database, None)
+            writer = Writer(database, None, 1)
             for name, rows in tables.items():
                 writer.replace(name, rows)
             writer.commit("create", details, save_model)
@@ -229,25 +250,38 @@ class Database:
 
     def version(self, number: int | None = None) -> Version:
         """The version of this number; the last one for None."""
+        lost = read_identity(self.folder).last  # looked up first, as another may be added meanwhile
         numbers = version_numbers(self.folder)
         if number is None:
+            if numbers[-1] < lost:
+                raise InputError(
+                    f"{version_path(self.folder, lost)} is missing; restore a copy of the store, "
+                    f"or roll back to version {numbers[-1]}"
+                )
             return read_version(self.folder, numbers[-1])
-        if number in numbers:
-            return read_version(self.folder, number)
-        seen = (
-            f"version {number} was pruned"
-            if 1 <= number < numbers[0]
-            else f"there is no version {number}"
-        )
-        raise InputError(f"{seen}; there are {numbers[0]} to {numbers[-1]}")
+        first, last = read_version(self.folder, numbers[-1]).first, numbers[-1]
+        if not first <= number <= last:
+            pruned = 1 <= number < first
+            seen = f"version {number} was pruned" if pruned else f"there is no version {number}"
+            raise InputError(f"{seen}; there are {first} to {last}")
+        if number not in numbers:
+            path = version_path(self.folder, number)
+            raise InputError(f"{path} is missing; restore a copy of the store")
+        return read_version(self.folder, number)
 
     def history(self) -> list[Version]:
         """All versions, the oldest first."""
         return [
             read_version(self.folder, number)
-            for number in version_numbers(self.folder)
+            for number in self._listed()
             if version_path(self.folder, number).exists()  # or it was pruned meanwhile
         ]
+
+    def _listed(self) -> list[int]:
+        """The numbers of the versions that are not forgotten."""
+        numbers = version_numbers(self.folder)
+        first = read_version(self.folder, numbers[-1]).first
+        return [number for number in numbers if number >= first]
 
     def snapshot(self, version: Version) -> Snapshot:
         """The tables of a version; what they consist of is verified before they are opened."""
@@ -260,10 +294,16 @@ class Database:
         return self.folder / name
 
     @contextmanager
-    def writing(self) -> Iterator["Writer"]:
-        """The only writer; what it decides on, it must look up through the `Writer`."""
+    def writing(self, *, last_lost: bool = False) -> Iterator["Writer"]:
+        """The only writer; what it decides on, it must look up through the `Writer`.
+
+        last_lost : start from an older version if the last one is missing.
+        """
         with self._locked():
-            yield Writer(self, self.version())
+            existing = version_numbers(self.folder)[-1]
+            number = max(existing, read_identity(self.folder).last)
+            last = self.version(existing if last_lost else None)
+            yield Writer(self, last, number + 1)
 
     def write_table(self, name: str, rows: pa.Table) -> LanceTable:
         """Create a table, or replace all its rows and columns."""

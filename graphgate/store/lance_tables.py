@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from graphgate.errors import InputError
-from graphgate.io.files import first_line
 
 NUMBER, ID = "_number", "_id"
 # The tables, and the columns by which their rows are found.
@@ -25,23 +24,11 @@ _FOREVER = timedelta(days=100 * 365)
 
 
 class LanceError(InputError):
-    """What LanceDB reports, as one sentence.
-
-    reason : its first words, without paths.
-    """
+    """What LanceDB reports, as one sentence without its paths."""
 
     def __init__(self, folder: Path, error: BaseException) -> None:
-        text = first_line(error)  # type: ignore[arg-type]
-        if code := re.search(r"\(os error (\d+)\)", str(error)):
-            self.reason = os.strerror(int(code[1]))
-        elif isinstance(error, OSError) and error.strerror:
-            self.reason = error.strerror
-        elif "not found" in str(error).lower():
-            self.reason = "a file is missing, perhaps of a version that was pruned meanwhile"
-        else:
-            self.reason = re.sub(r"\S*/\S*", "…", text.partition(", /")[0])[:200]
         super().__init__(
-            f"the tables in {folder} cannot be used: {self.reason}; nothing was changed, so try "
+            f"the tables in {folder} cannot be used: {_reason(error)}; nothing was changed, so try "
             "again, and check the store if it persists"
         )
 
@@ -222,6 +209,17 @@ class Snapshot:
 
     def schema(self, table: str) -> pa.Schema:
         return self.tables[table].schema
+
+
+def _reason(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    if code := re.search(r"\(os error (\d+)\)", text):
+        return os.strerror(int(code[1]))
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if "not found" in text.lower():
+        return "a file is missing, perhaps of a version that was pruned meanwhile"
+    return re.sub(r"\S*/\S*", "…", text.splitlines()[0].partition(", /")[0])[:200]
 
 
 def lancedb_module() -> Any:

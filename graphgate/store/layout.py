@@ -1,6 +1,6 @@
 """The folder of a store: which files it may have, and what format they are of.
 
-    store.json                    the format, and a name of the store for caches
+    store.json                    the format, a name of the store for caches, and its last version
     lock                          locked by the process that writes
     versions/000001.json          what a version consists of; see `records`
     models/000001.safetensors
@@ -16,10 +16,10 @@ import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from graphgate.errors import InputError
-from graphgate.io.files import check_fields, read_json, write_json
+from graphgate.io.files import Schema, check_fields, read_json, write_json
 from graphgate.io.replacement import PREFIX, SUFFIX
 
 TABLES = ("nodes", "edges", "vectors")
@@ -60,14 +60,29 @@ class Entry(NamedTuple):
     content: bool
 
 
-def write_format(folder: Path) -> None:
-    """Begin a store in an empty folder."""
-    identity = secrets.token_hex(16)
-    write_json(folder / _FORMAT, {"kind": _KIND, "version": _VERSION, "id": identity})
+class Identity(NamedTuple):
+    """What a store says of itself.
+
+    id : its name for caches.
+    last : the last version, or the one before it if a writer was interrupted: if a later one is
+        missing, it was lost.
+    """
+
+    id: str
+    last: int
+
+    @classmethod
+    def new(cls) -> Self:
+        return cls(secrets.token_hex(16), 0)
 
 
-def read_format(folder: Path) -> str:
-    """The name of a store for caches; refuses what is not a store of this format."""
+def write_identity(folder: Path, identity: Identity) -> None:
+    content = {"kind": _KIND, "version": _VERSION, **identity._asdict()}
+    write_json(folder / _FORMAT, content)
+
+
+def read_identity(folder: Path) -> Identity:
+    """Refuses what is not a store of this format."""
     path = folder / _FORMAT
     if not path.is_file():
         if (folder / "nodes.lance").is_dir():
@@ -85,11 +100,11 @@ def read_format(folder: Path) -> str:
             f"{folder} is a store of format version {content.get('version')!r}, and only "
             f"{_VERSION} is supported; create it again from its graph"
         )
-    check_fields(content, {"kind": str, "version": int, "id": str}, what, "content")
-    if not re.fullmatch("[0-9a-f]{32}", content["id"]):
-        raise InputError(f"{what}: its id is not one")
-    identity: str = content["id"]
-    return identity
+    fields: Schema = {"kind": str, "version": int, "id": str, "last": int}
+    check_fields(content, fields, what, "content")
+    if not re.fullmatch("[0-9a-f]{32}", content["id"]) or content["last"] < 0:
+        raise InputError(f"{what}: its id or its last version is not one")
+    return Identity(content["id"], content["last"])
 
 
 def entries(folder: Path) -> Iterator[Entry]:

@@ -250,7 +250,7 @@ class Store(StoreView):
 
     def rollback(self, version: int) -> Version:
         """Make an older version the last one again; nothing is lost, this is a new version."""
-        with self._database.writing() as writer:
+        with self._database.writing(last_lost=True) as writer:
             old = writer.version(version)
             # A number is never given to a second node, or versions could not be compared.
             more = {"of": version, "next_number": writer.last.details["next_number"]}
@@ -273,7 +273,7 @@ class Store(StoreView):
             self._follow(writer)
             ids = self._typed(nodes)
             ever = ever_stored(ids, map(self._database.snapshot, self.history()))
-            if not ever.any() and (writer.completed or writer.forget(writer.last.version)):
+            if not ever.any() and (writer.completed or writer.forget()):
                 return writer.last
             refuse_never_stored(ids, ever)
             rest = without_nodes(writer, ids)
@@ -286,8 +286,7 @@ class Store(StoreView):
             counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
             counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
             details = exact_details(writer.last.version + 1, **counts)
-            made = writer.commit(ERASE, details, trimmed(fresh).save)
-            writer.forget_all()
+            made = writer.commit(ERASE, details, trimmed(fresh).save, keep=1)
             self._show(self._database, made)
         return made
 
@@ -303,8 +302,7 @@ class Store(StoreView):
             raise InputError(f"at least one version must be kept, got keep={keep}")
         with self._database.writing() as writer:
             writer.compact()
-            made = writer.commit("prune", writer.last.details)
-            writer.forget(keep)
+            made = writer.commit("prune", writer.last.details, keep=keep)
             self._show(self._database, made)
         return made
 

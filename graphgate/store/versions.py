@@ -16,7 +16,7 @@ from graphgate.store.layout import MODEL_NAME, TABLES, is_content
 
 _NUMBER = re.compile(r"([0-9]{6,})\.json")
 _FIELDS: Schema = {
-    **{"version": int, "time": str, "action": str, "tables": dict, "model": str},
+    **{"version": int, "first": int, "time": str, "action": str, "tables": dict, "model": str},
     **{"details": dict, "files": dict},
 }
 _DETAILS: Schema = {
@@ -30,8 +30,8 @@ class Version:
     """One version of a store.
 
     version : numbered from 1.
-    action : what made it: create, add, remove, refresh, refit, rollback, prune
-        or erase.
+    first : the oldest version of the history that ends with this one.
+    action : what made it: create, add, remove, refresh, refit, rollback, prune or erase.
     tables : the version of each table.
     model : the name of the model file.
     details : counts, as plain JSON.
@@ -39,6 +39,7 @@ class Version:
     """
 
     version: int
+    first: int
     time: datetime
     action: str
     tables: dict[str, int]
@@ -82,15 +83,13 @@ def read_version(folder: Path, number: int) -> Version:
     check_fields(outer, {"checksum": str, "content": dict}, what, "content")
     content = outer["content"]
     if _checksum(content) != outer["checksum"]:
-        raise InputError(
-            f"{what}; remove it to return to the version before, or restore a copy of the store"
-        )
+        raise InputError(f"{what}; restore a copy of the store, or remove this file and roll back")
     check_fields(content, _FIELDS, what, "content")
     details = {name: content["details"].get(name) for name in _DETAILS}
     check_fields(details, _DETAILS, what, "details")
     check_fields(content["tables"], dict.fromkeys(TABLES, int), what, "tables")
     if not (
-        content["version"] == number
+        1 <= content["first"] <= content["version"] == number
         and MODEL_NAME.fullmatch(content["model"])
         and all(0 < table < 2**63 for table in content["tables"].values())
         and all(is_content(name) for name in content["files"])

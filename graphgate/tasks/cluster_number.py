@@ -31,7 +31,7 @@ FEWEST_NODES = 20
 MOST_CLUSTERS = 20
 _SPLITS = 3  # most of which must agree
 _COMPONENTS = 32  # principal components: k clusters differ in k - 1 of them
-_NEIGHBORS = 10
+_NEIGHBORS, _FEWEST_NEIGHBORS = 10, 5  # fewer in fewer than 100 nodes
 _GAP = 2.0  # λ_(k+1) / λ_k over that of a line; for a ring, it is up to 16 / 9
 _CONSTANT = 0.5  # fraction of each of the k eigenvectors that clusters account for
 _ZERO = 1e-5  # eigenvalues below are 0: parts that are not joined
@@ -102,7 +102,8 @@ class _Walk(NamedTuple):
         """Of these vectors, with what is needed for up to K = `most` clusters."""
         distances = squareform(pdist(z))
         np.fill_diagonal(distances, np.inf)
-        reach = np.partition(distances, _NEIGHBORS - 1, axis=1)[:, _NEIGHBORS - 1]
+        farthest = min(_NEIGHBORS, max(_FEWEST_NEIGHBORS, len(z) // 10)) - 1
+        reach = np.partition(distances, farthest, axis=1)[:, farthest]
         near = distances <= reach[:, None]  # with ties, so that equal vectors stay together
         laplacian = -(near | near.T).astype(np.float64)
         degrees = -laplacian.sum(axis=1)

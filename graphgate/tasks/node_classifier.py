@@ -14,6 +14,7 @@ from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import listed
 from graphgate.io.foreign import refuse_foreign
+from graphgate.tasks.classification import warn_of_label
 
 
 def _classifier_has(name: str) -> Any:
@@ -105,6 +106,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
                 "inductive=False"
             )
         seen = self._seen(np.unique(rows)) if inductive else None
+        warn_of_label(self.graph.columns, _label_name(self.graph, rows, y))
         embed = check_memory(self.memory).cache(_embedded)
         self.embedder_, self.embedding_, known = embed(embedder, self.graph.reveal(), seen)
         self.classifier_ = classifier.fit(known[rows], labels)
@@ -165,6 +167,25 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
         tags.input_tags.string = True
         return tags
+
+
+def _label_name(graph: Graph, rows: np.ndarray, y: Any) -> Any:
+    """The name of a Series of labels, or of an attribute that equals them up to the names of the
+    classes; None if there is no such name.
+    """
+    if (name := getattr(y, "name", None)) is not None or graph.attributes is None:
+        return name
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    for name in graph.attributes:
+        column = graph.attributes[name].take(rows)
+        given = ~column.missing
+        if column.kind == "words" or given.sum() < 2 * len(classes):  # equal by chance, or ids
+            continue
+        values, numbers = np.unique(column.values[given], return_inverse=True)
+        pairs = np.unique(numbers * len(classes) + codes[given])
+        if len(pairs) == len(values) == len(classes) == len(np.unique(codes[given])) > 1:
+            return name
+    return None
 
 
 def _embedded(
