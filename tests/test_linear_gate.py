@@ -122,6 +122,19 @@ def test_renumbering_the_nodes_changes_nothing_but_their_order():
     np.testing.assert_allclose(gate.transform(turned), gate.embedding_[order], atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [80, 240])
+def test_nodes_in_another_order_have_the_same_vectors_and_errors(n):
+    """Of 240 nodes, structure factors are found by iteration, from numbers drawn by id."""
+    graph = community_graph(6, n=n)
+    order = np.random.default_rng(0).permutation(n)
+    turned = graph.subgraph(graph.ids[order])
+    one, other = (small(dtype="float64").fit(each) for each in (graph, turned))
+    # In double precision; gaps between singular values enlarge rounding.
+    np.testing.assert_allclose(other.embedding_, one.embedding_[order], atol=1e-7)
+    errors, others = (gate.encode(each) for gate, each in ((one, graph), (other, turned)))
+    np.testing.assert_allclose(others.feature_errors(), errors.feature_errors()[order], atol=1e-7)
+
+
 def test_rows_of_some_nodes():
     graph = community_graph(7)
     gate = small().fit(graph)
