@@ -46,7 +46,7 @@ def test_the_cost_is_filled_in_when_the_block_fails():
 
 
 def test_a_system_without_proc(monkeypatch, tmp_path):
-    from graphgate.paper.experiments import measure
+    from graphgate.training import measure
 
     monkeypatch.setattr(measure, "_STATUS", tmp_path / "status")
     monkeypatch.setattr(measure, "_CLEAR", tmp_path / "no" / "clear_refs")
