@@ -44,8 +44,10 @@ results: $(VENV)/.dev  ## run what is missing in results/runs; takes hours from 
 	$(BIN)/graphgate reproduce formulations
 	$(BIN)/graphgate reproduce ablation
 	$(BIN)/graphgate reproduce edges
+	$(BIN)/graphgate reproduce unseen
 	$(BIN)/graphgate reproduce clustering
 	$(BIN)/graphgate reproduce links
+	$(BIN)/graphgate reproduce quality
 	$(MAKE) docs
 
 figures: $(VENV)/.dev  ## redraw the figures in docs/ from results/ and a model trained on Cora

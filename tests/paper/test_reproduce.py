@@ -29,7 +29,7 @@ from graphgate.errors import InputError
 from graphgate.io.files import complete_lines
 from graphgate.paper.experiments import run_store
 from graphgate.paper.experiments.experiment import SETTINGS, Experiment, find_experiment
-from graphgate.paper.experiments.methods import ROWS, source_digest
+from graphgate.paper.experiments.methods import ROWS
 from graphgate.paper.experiments.protocol import RunResult
 from graphgate.paper.experiments.reproduce import TABLES, table_experiments, table_rows
 from graphgate.paper.experiments.results_table import ResultsTable
@@ -234,7 +234,6 @@ def new_runs(run, wanted: list[str]) -> int:
 def forget(module: str) -> None:
     """As in a new process."""
     sys.modules.pop(module, None)
-    source_digest.cache_clear()
 
 
 def test_runs_of_changed_code_are_other_runs(run, module, tmp_path):
@@ -255,18 +254,6 @@ def test_runs_of_changed_code_are_other_runs(run, module, tmp_path):
     file.write_text(OWN)
     forget(module)
     assert new_runs(run, wanted) == 0
-
-
-def test_another_process_recognizes_the_code(run, module, tmp_path):
-    wanted, file = reproduce(f"{module}:Sketch", runs=1), tmp_path / f"{module}.py"
-    for content in (CHANGED, OWN):
-        file.write_text(content)
-        forget(module)
-        assert new_runs(run, wanted) == 1
-    command = [sys.executable, "-m", "graphgate", *wanted, "--jobs", "1"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("0 new runs")
 
 
 def test_the_source_is_part_of_the_key_of_user_methods_only(module):
