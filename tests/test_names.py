@@ -23,7 +23,7 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 SCRIPT = re.compile(r"python ((?:benchmarks|scripts|fuzz)/\w+\.py)(.*)")
 FILE = re.compile(r"[\w*-]+(?:/[\w.*-]+)*\.(?:py|js|cff|toml|txt|md)")
-FOLDERS = ("", "graphgate", "graphgate/nn", "graphgate/visualization/page")
+FOLDERS = ("", "graphgate", "graphgate/**", "tests")
 # Of torchrun, and of every command.
 OTHER_OPTIONS = {"--help", "--max-restarts"}
 # Variables of the examples, as in `gate.embedding_`.
