@@ -23,7 +23,6 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 SCRIPT = re.compile(r"python ((?:benchmarks|scripts|fuzz)/\w+\.py)(.*)")
 FILE = re.compile(r"[\w*-]+(?:/[\w.*-]+)*\.(?:py|js|cff|toml|txt|md)")
-FOLDERS = ("", "graphgate", "graphgate/**", "tests")
 # Of torchrun, and of every command.
 OTHER_OPTIONS = {"--help", "--max-restarts"}
 # Variables of the examples, as in `gate.embedding_`.
@@ -103,7 +102,7 @@ def options() -> frozenset[str]:
 
 
 def is_file(name: str) -> bool:
-    return any(any((ROOT / folder).glob(name)) for folder in FOLDERS)
+    return any(ROOT.glob(name)) or any((ROOT / "graphgate").rglob(name))
 
 
 def exists(span: str) -> bool:
