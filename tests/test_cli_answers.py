@@ -258,7 +258,7 @@ def test_links_of_a_users_graph(run, dims):
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
         (
             ["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"],
-            "GCN is a classifier and has no",
+            "GCN is a classifier and gives no",
         ),
         (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be created"),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from graphgate.cli import app
+from graphgate.__main__ import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -29,7 +29,7 @@ OTHER_OPTIONS = {"--help", "--max-restarts"}
 # Variables of the examples, as in `gate.embedding_`.
 INSTANCES = {"embedding", "gate", "graph", "report", "store"}
 # Of other libraries and programs, and a file of the reader.
-OTHERS = {"AXE_CORE", "DataLoader", "PyTorchJob", "TruncatedSVD", "mine.py"}
+OTHERS = {"AXE_CORE", "DataLoader", "PyTorchJob", "TruncatedSVD", "mine.py", "print"}
 # What the names of other libraries, their objects and example files begin with.
 LIBRARIES = {"adata", "adata_ref", "data", "pytest", "sc", "scanpy", "torch"}
 LIBRARIES |= {"friends", "people", "test"}

@@ -16,6 +16,7 @@ from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import ScoredGraph
+from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
     load_linear_gate,
@@ -132,6 +133,7 @@ class LinearGATE(GraphEmbedder):
             "dtype": self._dtype_name,
         }
         self._graph: Graph | None = graph
+        warn_of_equal_vectors(self.embedding_, graph)
         return self
 
     @torch.no_grad()
@@ -144,7 +146,10 @@ class LinearGATE(GraphEmbedder):
         graph = self._encoded(self._checked_graph(X, adjacency))
         rows = None if nodes is None else graph.rows(nodes)
         z = self.model_.embed(self._states(graph, rows)).numpy()
-        return self._with_ids(z if rows is None else z[rows], X, rows)
+        if rows is None:
+            warn_of_equal_vectors(z, graph)
+            return self._with_ids(z, X)
+        return self._with_ids(z[rows], X, rows)
 
     @torch.no_grad()
     def encode(self, X: Any, *, adjacency: Any = None) -> ScoredGraph:

@@ -61,7 +61,10 @@ def figures(
         history=None if history is None else history.series,
         formats=endings,
     )
-    for path in [*save_figures(ablation_charts(results), out, endings), *pictures]:
+    charts = ablation_charts(results)
+    if not charts:
+        say(f"no runs of the ablation are in {results}: no bar charts", err=True)
+    for path in [*save_figures(charts, out, endings), *pictures]:
         say(f"wrote {path}")
     if graph.labels is None or not isinstance(encoded.edge_values, Attention):
         return
