@@ -46,8 +46,6 @@ def figures(
     check_formats(endings)  # before any training
     check_folder(out)
     charts = ablation_charts(results)
-    if not charts:
-        say(f"no runs of the ablation are in {results}: no bar charts", err=True)
     if edges is None and dataset is None:
         dataset = "cora"
     method = "gate" if model is None else None
@@ -64,6 +62,8 @@ def figures(
         history=None if history is None else history.series,
         formats=endings,
     )
+    if not charts:
+        say(f"no runs of the ablation are in {results}: no bar charts", err=True)
     for path in [*save_figures(charts, out, endings), *pictures]:
         say(f"wrote {path}")
     if graph.labels is None or not isinstance(encoded.edge_values, Attention):
