@@ -23,13 +23,13 @@ from peers import start_weights
 from synthetic import block_graph
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
+from graphgate.compute.measure import measured, resident
 from graphgate.io.files import write_json
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.adam import Adam
 from graphgate.training.blocked_step import BlockedStep
-from graphgate.training.measure import measured, resident
 
 
 def train(n: int, width: int, epochs: int) -> dict[str, Any]:

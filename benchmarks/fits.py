@@ -20,6 +20,7 @@ from typing import Any
 import isolated
 from machine import description, listed, use_threads
 
+from graphgate.compute.measure import measured
 from graphgate.datasets.archives import list_archives
 from graphgate.datasets.planetoid import NAMES
 from graphgate.io.files import write_json
@@ -27,7 +28,6 @@ from graphgate.paper.experiments.experiment import QUICK, find_experiment
 from graphgate.paper.experiments.methods import find_row
 from graphgate.paper.experiments.reproduce import QUALITY
 from graphgate.paper.experiments.run_store import named_dataset
-from graphgate.training.measure import measured
 
 COMPLETE = "python benchmarks/fits.py --graphs FOLDER --json results/benchmarks/fits.json"
 FEW = 4  # epochs from which a long fit is projected

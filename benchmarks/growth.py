@@ -21,8 +21,8 @@ from peers import make_peer
 from synthetic import block_graph
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
+from graphgate.compute.measure import measured, resident
 from graphgate.io.files import write_json
-from graphgate.training.measure import measured, resident
 
 
 def train(n: int, epochs: int) -> dict[str, Any]:

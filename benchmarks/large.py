@@ -37,6 +37,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 from synthetic import block_graph
 
+from graphgate.compute.measure import resident
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.io.embeddings import read_embedding, write_embedding
 from graphgate.io.files import write_json
@@ -45,7 +46,6 @@ from graphgate.linear import linear_plan
 from graphgate.paper.experiments.quality import random_probe
 from graphgate.tasks.clustering import agreement as agreement_of
 from graphgate.tasks.clustering import cluster_vectors
-from graphgate.training.measure import resident
 
 COLUMNS = 128  # of the random embedding
 _FILE = "--json results/benchmarks/large.json"

@@ -26,6 +26,8 @@ from inputs import DIMS, read_wordnet, wordnet_file
 from machine import description, listed, use_threads
 from synthetic import block_graph
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.measure import measured
 from graphgate.datasets.citation import NAMES, load_dataset
 from graphgate.datasets.splits import random_split
 from graphgate.errors import TrainingWarning
@@ -37,8 +39,6 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.pattern import AttentionPattern, dot_on
 from graphgate.paper.experiments.experiment import find_experiment
 from graphgate.tasks.classification import probe_predictions
-from graphgate.training.measure import measured
-from graphgate.training.plan import GraphCounts
 
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {"preset": "authors", "epochs": 200, "batch_size": "full"},

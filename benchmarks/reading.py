@@ -24,10 +24,10 @@ from machine import description, spread, use_threads
 from peers import make_peer
 
 import graphgate.estimators.gate  # what a user imports counts as library
+from graphgate.compute.measure import measured, resident
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
 from graphgate.io.graph_files import read_graph
-from graphgate.training.measure import measured, resident
 
 
 def write_tables(folder: Path, n: int, edges: int, columns: int) -> dict[str, Any]:

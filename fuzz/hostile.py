@@ -17,10 +17,10 @@ from typing import Any
 
 from hostile_files import HOSTILE, LARGEST, Hostile
 
+from graphgate.compute.measure import measured, resident
 from graphgate.errors import InputError
 from graphgate.io.files import write_json
 from graphgate.io.provenance import versions
-from graphgate.training.measure import measured, resident
 
 
 def outcome(hostile: Hostile, path: Path) -> str:

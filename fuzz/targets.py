@@ -42,6 +42,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))  # scripts, not a pack
 from graph_archive import ARCHIVE
 from old_pickles import fake_parts, old_pickle
 
+from graphgate.compute.scratch import Scratch
 from graphgate.datasets.archives import read_archive
 from graphgate.datasets.unpickler import load_content
 from graphgate.estimators.estimate import check_fits
@@ -54,7 +55,6 @@ from graphgate.io.graph_files import read_graph
 from graphgate.io.graph_writer import to_tables
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.tensors import read_tensors
-from graphgate.linear.scratch import Scratch
 from graphgate.paper.experiments.run_store import RunStore
 
 Seeds = Callable[[], list[bytes]]

@@ -8,6 +8,7 @@ within its sub-package, whose docstring lists the modules in order:
     io             files and other libraries <-> graphs, embeddings, tensors
     datasets       the citation graphs and their splits
     preprocessing  attributes or edges -> features
+    compute        the machine, its processes, matrices with one row per node
     nn             the operators and equations of the paper
     training       the plan of a run, its objective and the loop
     linear         the linear auto-encoder, solved

@@ -1,6 +1,7 @@
 """Exceptions and warnings; each message is one sentence: what was seen, where, how to fix it."""
 
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from typing import Literal
 
@@ -68,12 +69,18 @@ class MemoryLimitError(InputError):
         self.needed, self.available, self.fitting_dims = needed, available, fitting_dims
 
 
-class UnknownNodesError(InputError):
-    """Edges refer to nodes that are in no table.
+class UnknownNodesError(InputError, KeyError):
+    """A node is named that is in no table, or not in the graph or embedding that is asked for it.
 
-    >>> isinstance(UnknownNodesError("'zoe' is in no table"), InputError)
-    True
+    >>> from graphgate import Graph
+    >>> try:
+    ...     Graph([[1.0], [2.0]], ids=["a", "b"]).rows(["zoe"])
+    ... except KeyError as error:
+    ...     print(error)
+    the graph has no node with id 'zoe'; use the ids that it was created with
     """
+
+    __str__ = InputError.__str__  # that of a KeyError is in quotation marks
 
 
 class DivergenceError(InputError):
@@ -101,6 +108,23 @@ class InputWarning(UserWarning):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(printable(message, _LONGEST))
+
+
+def warn_ignored(where: str, what: str, names: Sequence[str], hint: str = "") -> None:
+    """Warn that named parts of the input are not used, if there are any.
+
+    where : the file or object. what : the kind of part, in the singular. hint : the remedy.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     warn_ignored("edges.csv", "edge column", ["since", "kind"])
+    >>> str(seen[0].message)
+    'edges.csv: 2 edge columns are ignored: since, kind'
+    """
+    if names:
+        are = "s are" if len(names) > 1 else " is"
+        sentence = f"{where}: {len(names):,} {what}{are} ignored: {listing(names)}"
+        warnings.warn(InputWarning(f"{sentence}; {hint}" if hint else sentence), stacklevel=3)
 
 
 class UnknownNodesWarning(InputWarning):

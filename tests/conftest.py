@@ -20,8 +20,9 @@ from graphgate.datasets import planetoid as planetoid_files
 settings.register_profile("graphgate", deadline=None)
 settings.load_profile("graphgate")
 
-# Tiny products gain nothing from a second thread and wait long for it on a busy machine.
-torch.set_num_threads(1)
+# Tiny products gain nothing from a second thread and wait long for it on a busy machine; only
+# scripts/emulate_processors.py asks for more.
+torch.set_num_threads(int(os.environ.get("GRAPHGATE_TEST_THREADS", "1")))
 
 gc.disable()  # until everything is imported
 

@@ -177,7 +177,7 @@ def test_unknown_categories_are_counted():
 
 def test_additional_columns_are_ignored_with_a_warning():
     new = table(n=[1], b=[True], k=["x"], w=[["p"]], more=[1], most=["a"])
-    with pytest.warns(InputWarning, match=r"2 unknown column\(s\) are ignored: more, most"):
+    with pytest.warns(InputWarning, match=r"2 unknown columns are ignored: more, most"):
         x = AttributeEncoder().fit(LEARNED).transform(new)
     assert x.shape == (1, 6)
 
@@ -218,6 +218,7 @@ def test_too_many_categories_are_refused_with_a_remedy():
     for values, counts in [
         ([str(at) for at in range(1001)] * 3, "1,001 distinct values in 3,003 rows"),
         ([str(at) for at in range(21)], "21 distinct values in 21 rows"),
+        ([*map(str, range(21)), *[None] * 99], "21 distinct values in 21 rows that have one"),
     ]:
         with pytest.raises(InputError, match=f"{counts}, too many .*drop it, or .* words"):
             AttributeEncoder().fit(table(a=values))

@@ -11,13 +11,14 @@ from typer.main import get_command
 
 from graphgate.__main__ import app
 from graphgate.cli.conventions import EXIT_CODES, commands
+from graphgate.errors import InputError
 from graphgate.io.embeddings import write_embedding
 
 GROUP = get_command(app)
 WRITES_ONLY = {  # files or a folder, and nothing that is not in them
     *("transform", "serve", "figures", "explore", "demo", "data fetch", "data export"),
     *("store create", "store add", "store remove", "store rollback", "store prune"),
-    *("store refresh", "store export", "onnx"),
+    *("store refresh", "store export", "store erase", "onnx"),
 }
 
 
@@ -70,6 +71,30 @@ def test_quiet_everywhere_and_json_wherever_there_is_an_answer(name):
     options = {option for each in COMMANDS[name].params for option in each.opts}
     assert {"--quiet", "-q"} <= options
     assert ("--json" in options) == (name not in WRITES_ONLY)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_of_one_value_is_refused_twice(name):
+    command = COMMANDS[name]
+    for option in command.params:
+        if option.param_type_name != "option" or option.is_flag or option.multiple:
+            continue
+        for names in ([option.opts[0]] * 2, [option.opts[-1]] * 3):
+            twice = [word for each in names for word in (each, "1")]
+            with pytest.raises(InputError, match=rf"given {len(names)} times, but takes one"):
+                command.make_context(name, twice)
+
+
+def test_options_that_may_be_repeated(run):
+    drops = ["--drop", "a", "--drop", "b", "--quiet", "--quiet"]
+    context = COMMANDS["embed"].make_context("embed", ["edges.csv", "--out", "z.csv", *drops])
+    assert context.params["drop"] == ["a", "b"]
+    code, _, err = run("embed", "edges.csv", "--nodes", "a.csv", "--nodes", "b.csv", "--out", "z")
+    assert code == 2
+    assert err == (
+        "graphgate: --nodes is given 2 times, but takes one value; put all nodes into one table, "
+        "with empty cells where a column does not apply\n"
+    )
 
 
 @pytest.mark.parametrize("command", [[], ["cluster"], ["data"], ["data", "list"]])
@@ -135,7 +160,7 @@ def test_clusters_are_counted_and_described(run):
     write_embedding("cloud.csv", range(60), np.random.default_rng(0).normal(size=(60, 3)))
     code, out, _ = run("cluster", "cloud.csv")
     assert code == 0
-    assert "no clusters" in out
+    assert "no number of clusters is supported" in out
     for wrong in ("many", "0", "-1"):
         code, _, err = run("cluster", "embedding.parquet", "--clusters", wrong)
         assert code == 2

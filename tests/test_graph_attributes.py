@@ -23,7 +23,7 @@ def test_attributes_stay_attributes():
     assert graph.x is None
     assert graph.feature_names is None
     assert graph.n_features == 0
-    assert repr(graph) == "Graph(3 nodes, 2 undirected edges, 2 attributes)"
+    assert repr(graph) == "Graph(3 nodes, 2 undirected edges, 2 attributes (age, town))"
     columns = {"age": [30, 50, 70], "town": ["Ulm", None, "Bern"]}
     same = Graph(adjacency=graph.adjacency, attributes=columns, ids=["a", "b", "c"])
     assert same.fingerprint() == graph.fingerprint()
@@ -68,7 +68,7 @@ def test_features_by_name():
     assert turned.x.tolist() == np.eye(3)[:, [2, 0, 1]].tolist()
     assert turned.feature_names == ("c", "a", "b")
     assert graph.with_features("abc") is graph
-    with pytest.warns(InputWarning, match=r"1 unknown feature\(s\) are ignored: b"):
+    with pytest.warns(InputWarning, match=r"1 unknown feature is ignored: b"):
         assert graph.with_features("ca").n_features == 2
     with pytest.raises(InputError, match="lacks the feature 'd'; it has a, b, c"):
         graph.with_features("abd")

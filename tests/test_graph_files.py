@@ -127,7 +127,6 @@ def test_attributes_may_be_left_out_or_be_words(tmp_path):
     g = nx.path_graph(30)
     for node in g:
         g.nodes[node].update(name=f"node {node}", text=f"red w{node}", size=1.0 * node)
-        g.nodes[node]["graphics"] = {"x": 1.0, "y": 2.0}
     nx.write_gml(g, tmp_path / "g.gml")
     graph = read_graph(tmp_path / "g.gml", drop="name", kinds={"text": "words"})
     assert graph.attributes.kinds == {"text": "words", "size": "number"}
@@ -200,7 +199,8 @@ def test_gml_nodes_are_named_by_their_labels_where_possible(tmp_path):
     graph = read(tmp_path, "g.gml", GML.format("é"))
     assert graph.ids.tolist() == ["x", "é"]  # UTF-8, too, which NetworkX alone refuses
     assert graph.directed
-    twice = read(tmp_path, "g.gml", GML.format("x"))
+    with pytest.warns(InputWarning, match="1 node attribute is ignored: label"):
+        twice = read(tmp_path, "g.gml", GML.format("x"))
     assert twice.ids.tolist() == [3, 5]
 
 
@@ -374,7 +374,7 @@ def test_graphml_alone_and_beside_a_table(file, tmp_path):
     assert not read_graph(tmp_path / "g.graphml", words="text", directed=False).directed
     assert read_graph(tmp_path / "g.graphml", label="name", words="text").classes == ("n",)
     with pytest.warns(
-        InputWarning, match=r"the attributes text, .* are ignored, because .*n\.csv is given"
+        InputWarning, match=r"node attributes are ignored: text, .*; those in .*n\.csv are used"
     ):
         beside = read_graph(tmp_path / "g.graphml", file("n.csv", NODES))
     assert beside.attributes.names == ("size",)
@@ -499,6 +499,7 @@ def repeated(form: str) -> str:
     ],
     ids=["gml", "pajek", "graphml-defaults"],
 )
+@pytest.mark.filterwarnings("ignore:.*1 part is ignored. labels:graphgate.errors.InputWarning")
 def test_values_of_attributes_are_bounded(tmp_path, name, content):
     """2,500 values, most of them missing or defaults, in a file of a few kilobytes."""
     (tmp_path / name).write_text(content)

@@ -53,6 +53,8 @@ VALUES_BACK = {
     "text": [{"to": 2.0, "be": 1.0}, {}, {}],
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*read the same graph with")
+
 
 def parquet(tmp_path):
     def make(table, name="nodes", **options):
@@ -139,7 +141,7 @@ def test_labels_can_be_dropped(made):
 
 
 def test_other_columns_of_edges_are_named_in_a_warning(made):
-    with pytest.warns(InputWarning, match=r"2 edge column\(s\) are ignored: kind, since"):
+    with pytest.warns(InputWarning, match=r"2 edge columns are ignored: kind, since"):
         made(EDGES | {"kind": ["x"] * 3, "since": [1, 2, 3]})
 
 

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from graphgate.compute.measure import measured, resident
 from graphgate.errors import InputError
-from graphgate.training.measure import measured, resident
 
 MANY = 96 * 2**20  # bytes
 
@@ -46,7 +46,7 @@ def test_the_cost_is_filled_in_when_the_block_fails():
 
 
 def test_a_system_without_proc(monkeypatch, tmp_path):
-    from graphgate.training import measure
+    from graphgate.compute import measure
 
     monkeypatch.setattr(measure, "_STATUS", tmp_path / "status")
     monkeypatch.setattr(measure, "_CLEAR", tmp_path / "no" / "clear_refs")

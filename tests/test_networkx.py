@@ -1,11 +1,15 @@
 """NetworkX's graphs in and out."""
 
 import sys
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from graphs import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -222,16 +226,72 @@ def test_an_edge_without_a_weight_has_weight_one_as_in_networkx():
     assert (graph.adjacency != nx.to_scipy_sparse_array(g, format="csr")).nnz == 0
 
 
-def test_nested_attributes_are_dropped_with_a_warning():
+def test_unfit_attributes_are_dropped_with_a_warning():
     g = nx.path_graph(2)
     nx.set_node_attributes(g, {0: {"r": {"g": 1}}, 1: {"r": {"g": 2}}}, "viz")
+    nx.set_node_attributes(g, timedelta(1), "took")
     nx.set_node_attributes(g, 1.0, "size")
     with pytest.warns(
-        InputWarning, match="the attribute 'viz' is left out, because its values are nested"
+        InputWarning,
+        match=r"2 node attributes are ignored: viz \(nested values\), took \(values of type timed",
     ):
         assert from_networkx(g).attributes.names == ("size",)
-    with pytest.raises(InputError, match="the values of the attribute 'viz' are nested"):
+    with pytest.raises(InputError, match="'viz' has nested values, which cannot be used"):
         from_networkx(g, attributes=["viz"])
+
+
+def test_dates_and_decimals_are_numbers_as_in_tables():
+    columns = {
+        "born": [date(1970, 1, 2), None, datetime(1970, 1, 3, 12)],
+        "seen": [pd.Timestamp("1970-01-02"), pd.NaT, pd.Timestamp("1970-01-03 02:00+0200")],
+        "made": [np.datetime64("1970-01-02T00:00:00.000000001"), None, np.datetime64("1970-01-05")],
+        "price": [Decimal("1.5"), 2, 2.5],
+        "exact": [Decimal("1.50"), Decimal("2"), None],
+    }
+    expected = {
+        "born": [1, None, 2.5],
+        "seen": [1, None, 2],
+        "made": [1, None, 4],
+        "price": [1.5, 2, 2.5],
+        "exact": [1.5, 2, None],
+    }
+    g = nx.path_graph(3)
+    for name, values in columns.items():
+        nx.set_node_attributes(g, dict(enumerate(values)), name)
+    for table in (from_networkx(g).attributes, Attributes.from_columns(columns)):
+        assert {name: table[name].tolist() for name in table} == expected
+        assert [name for name in table if table[name].dates] == ["born", "seen", "made"]
+        back = to_networkx(Graph(attributes=table))
+        assert back.nodes[2]["born"] == datetime(1970, 1, 3, 12)
+        again = from_networkx(back).attributes
+        assert {name: again[name].tolist() for name in again} == expected
+        assert again["seen"].dates
+
+
+def test_what_edges_and_the_graph_have_besides_weights_is_named():
+    g = nx.Graph(name="a name", crs="EPSG:4326")
+    g.add_edge(0, 1, weight=2.0, since=1999)
+    g.add_edge(1, 2, kind="friend")
+    with pytest.warns(InputWarning) as seen:
+        graph = from_networkx(g)
+    assert [str(each.message) for each in seen] == [
+        "the NetworkX graph: 2 edge attributes are ignored: since, kind",
+        "the NetworkX graph: 1 graph attribute is ignored: crs",
+    ]
+    assert graph.adjacency.data.tolist() == [2, 2, 1, 1]
+
+
+def test_two_attributes_of_one_spelling():
+    g = nx.path_graph(2)
+    g.nodes[0][1], g.nodes[1]["1"] = 2.0, 3.0
+    with pytest.raises(InputError, match="attributes 1 and '1' are spelled alike; rename one"):
+        from_networkx(g)
+
+
+def test_tensors_are_vectors():
+    g = nx.path_graph(2)
+    nx.set_node_attributes(g, {0: torch.tensor([1.0, 2.0]), 1: torch.tensor([3.0, 4.0])}, "x")
+    assert from_networkx(g).x.tolist() == [[1, 2], [3, 4]]
 
 
 # --- refusals ------------------------------------------------------------------------------------

@@ -10,7 +10,10 @@ from graphgate.__main__ import app
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
-pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
+pytestmark = [
+    pytest.mark.numerical,
+    pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning"),
+]
 
 
 @pytest.mark.parametrize("structure", [True, False])

@@ -9,6 +9,8 @@ from sklearn.metrics import roc_auc_score
 from graphgate import GATE, Graph, InputError, LinearGATE, find_outliers
 from graphgate.paper.baselines.deepwalk import DeepWalk
 
+pytestmark = pytest.mark.numerical
+
 N = 240
 GATES = {
     "linear": LinearGATE(random_state=0, progress=False),

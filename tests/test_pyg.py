@@ -146,13 +146,14 @@ def test_labels_that_are_no_class_numbers():
 def test_masks_of_edges_are_no_splits():
     """One value per edge, or numbers: not a mask of nodes."""
     masks = {"edge_mask": torch.ones(4, dtype=torch.bool), "size_mask": torch.ones(3)}
-    assert from_pyg(Data(x=torch.eye(3), edge_index=PATH, **masks)).splits == {}
+    with pytest.warns(InputWarning, match="Data: 2 fields are ignored: edge_mask, size_mask"):
+        assert from_pyg(Data(x=torch.eye(3), edge_index=PATH, **masks)).splits == {}
 
 
 def test_weights_under_another_name():
     data = Data(x=torch.eye(3), edge_index=PATH, edge_attr=torch.tensor([[2.0], [2], [3], [3]]))
     with pytest.warns(
-        InputWarning, match="edge_attr of the Data is left out; pass weight='edge_attr'"
+        InputWarning, match="1 field is ignored: edge_attr; pass weight='edge_attr' if it contains"
     ):
         assert not from_pyg(data).weighted
     assert from_pyg(data, weight="edge_attr").adjacency[0, 1] == 2
@@ -259,15 +260,21 @@ def test_a_batch_is_the_union_of_its_graphs():
         Data(x=torch.tensor([[1.0], [2.0], [3.0]]), edge_index=PATH, y=torch.tensor([1])),
         Data(x=torch.tensor([[4.0], [5.0]]), edge_index=PATH[:, :2], y=torch.tensor([0])),
     ]
-    graph = from_pyg(Batch.from_data_list(items))
+    with pytest.warns(
+        InputWarning,
+        match=r"the Batch: 1 field is ignored: y \(one value per graph, not per node\)",
+    ):
+        graph = from_pyg(Batch.from_data_list(items))
     assert graph.graph_index.tolist() == [0, 0, 0, 1, 1]
     assert graph.ids.tolist() == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     assert graph.labels is None  # they are those of the graphs
     assert not graph.directed
     assert graph.adjacency.nnz == 6
     assert graph.x.ravel().tolist() == [1, 2, 3, 4, 5]
+    del items[0].y, items[1].y
     items[1].edge_index = PATH[:, :1]
     assert from_pyg(Batch.from_data_list(items)).directed
+    assert not from_pyg(Batch.from_data_list(items), directed=False).directed
 
 
 def test_nodes_of_a_batch_keep_their_names_and_labels():
@@ -317,9 +324,32 @@ def test_labels_of_several_node_types():
     data = hetero()
     data["paper"].y, data["author"].y = torch.tensor([0, 1]), torch.tensor([1])
     assert from_pyg(data).label_values() == ["paper:0", "paper:1", "author:1", None]
-    data["author"].y = torch.tensor([[0.5]])
+    data["author"].y = torch.tensor([[1]])
     with pytest.raises(InputError, match="y of the node type 'author'"):
         from_pyg(data)
+    data["author"].y = torch.tensor([0.5])
+    with pytest.warns(InputWarning, match=r"1 field is ignored: author\.y \(fractions, which are"):
+        assert from_pyg(data).label_values() == [0, 1, None, None]
+
+
+def test_a_regression_target_is_not_a_label():
+    data = Data(x=torch.eye(3), edge_index=PATH, y=torch.tensor([0.25, 1.0, float("nan")]))
+    with pytest.warns(
+        InputWarning, match=r"1 field is ignored: y \(fractions, which are not class"
+    ):
+        assert from_pyg(data).labels is None
+    data.y = torch.tensor([[0.0], [1.0], [float("nan")]])  # classes for a binary loss
+    assert from_pyg(data).label_values() == [0, 1, None]
+
+
+def test_direction_is_as_asked_for():
+    one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3)
+    assert not from_pyg(one_way, directed=False).directed
+    assert from_pyg(one_way, directed=False).n_edges == 2
+    both = Data(edge_index=PATH, num_nodes=3)
+    assert (from_pyg(both, directed=True).directed, from_pyg(both).directed) == (True, False)
+    with pytest.raises(InputError, match="directed must be true, false or None, got 'no'"):
+        from_pyg(both, directed="no")
 
 
 def test_weights_of_several_relations():
@@ -333,6 +363,44 @@ def test_weights_of_several_relations():
     del data["paper", "by", "author"].edge_index
     with pytest.raises(InputError, match=r"has no edge_index.*to_homogeneous"):
         from_pyg(data)
+
+
+def test_relations_between_types_count_in_both_directions():
+    data = HeteroData()
+    data["user"].num_nodes, data["movie"].x = 2, torch.tensor([[1.0], [2.0]])
+    rates = data["user", "rates", "movie"]
+    rates.edge_index, rates.edge_weight = torch.tensor([[0, 1], [0, 0]]), torch.tensor([2.0, 3.0])
+    graph = from_pyg(data)
+    assert not graph.directed
+    movie = [[0, 0, 2, 0], [0, 0, 3, 0], [2, 3, 0, 0], [0] * 4]
+    assert graph.adjacency.toarray().tolist() == movie
+    one_way = from_pyg(data, directed=True)
+    assert one_way.directed
+    assert one_way.adjacency.toarray().tolist() == [movie[0], movie[1], [0] * 4, [0] * 4]
+    # A relation that is listed in both directions is not counted twice.
+    back = data["movie", "rated by", "user"]
+    back.edge_index, back.edge_weight = rates.edge_index.flip(0), rates.edge_weight
+    assert from_pyg(data).adjacency.toarray().tolist() == movie
+    # Within a type, direction is kept unless asked otherwise.
+    follows = data["user", "follows", "user"]
+    follows.edge_index, follows.edge_weight = torch.tensor([[0], [1]]), torch.tensor([1.0])
+    assert from_pyg(data).adjacency.toarray()[:2].tolist() == [[0, 1, 2, 0], [0, 0, 3, 0]]
+    assert from_pyg(data).directed
+    with pytest.warns(InputWarning, match="5 edges include 2 between nodes that are already"):
+        assert from_pyg(data, directed=False).adjacency[1, 0] == 1
+
+
+def test_masks_of_node_types():
+    data = hetero()
+    data["author"].train_mask = torch.tensor([[True, False]])
+    data["paper"].odd_mask = torch.tensor([1, 0])
+    with (
+        pytest.warns(InputWarning, match=r"1 field is ignored: paper\.odd_mask"),
+        pytest.raises(InputError, match="train_mask has 2 columns; choose one with split="),
+    ):
+        from_pyg(data)
+    del data["paper"].odd_mask
+    assert from_pyg(data, split=0).splits["train"].tolist() == [False, False, True, False]
 
 
 def test_a_node_type_of_unknown_size():

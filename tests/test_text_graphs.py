@@ -19,7 +19,8 @@ def test_edge_lists(tmp_path):
     assert not graph.weighted
     graph = read(tmp_path, "g.edges", "a b 0.5\nb c 2\n", directed=True)
     assert graph.adjacency.toarray().tolist() == [[0, 0.5, 0], [0, 0, 2], [0, 0, 0]]
-    graph = read(tmp_path, "g.edgelist", "a b {}\nb c {'color': 'red'}\n")
+    with pytest.warns(InputWarning, match="1 edge attribute is ignored: color"):
+        graph = read(tmp_path, "g.edgelist", "a b {}\nb c {'color': 'red'}\n")
     assert not graph.weighted
 
 
@@ -76,7 +77,8 @@ PAJEK = """\
 
 
 def test_pajek_labels_and_attributes(tmp_path):
-    graph = read(tmp_path, "g.net", PAJEK + "*Edges\n1 2 2.5\n3 4\n")
+    with pytest.warns(InputWarning, match="2 parts are ignored: coordinates, shapes"):
+        graph = read(tmp_path, "g.net", PAJEK + "*Edges\n1 2 2.5\n3 4\n")
     assert graph.ids.tolist() == ["Ann Lee", "Bob", "Eve", "It's D."]
     assert not graph.directed
     assert graph.adjacency[0, 1] == 2.5
@@ -85,6 +87,7 @@ def test_pajek_labels_and_attributes(tmp_path):
     assert graph.attributes.column("town").tolist() == ["New Ulm", None, None, None]
 
 
+@pytest.mark.filterwarnings("ignore:.*parts are ignored. coordinates:graphgate.errors.InputWarning")
 def test_pajek_arcs_edges_and_both(tmp_path):
     arcs = read(tmp_path, "g.net", PAJEK + "*Arcs\n1 2\n", drop=["age", "town"])
     assert arcs.directed
@@ -113,11 +116,13 @@ def test_pajek_weights_and_loops(tmp_path):
 def test_pajek_without_labels_and_with_labels_twice(tmp_path):
     assert read(tmp_path, "g.net", "*vertices 3\n*edges\n1 3\n").ids.tolist() == [1, 2, 3]
     text = '*vertices 2\n1 "same"\n2 "same"\n*edges\n1 2\n'
-    assert read(tmp_path, "g.net", text).ids.tolist() == [1, 2]
+    with pytest.warns(InputWarning, match=r"1 part is ignored: labels \(repeated or missing\)"):
+        assert read(tmp_path, "g.net", text).ids.tolist() == [1, 2]
 
 
 def test_pajek_vertices_are_named_by_numbers_if_a_label_is_missing(tmp_path):
-    graph = read(tmp_path, "g.net", '*Vertices 3\n1 "a"\n2\n3 "c"\n*Edges\n1 2\n')
+    with pytest.warns(InputWarning, match=r"1 part is ignored: labels \(repeated or missing\)"):
+        graph = read(tmp_path, "g.net", '*Vertices 3\n1 "a"\n2\n3 "c"\n*Edges\n1 2\n')
     assert graph.ids.tolist() == [1, 2, 3]
 
 

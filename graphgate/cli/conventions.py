@@ -1,10 +1,14 @@
-"""What all commands have in common: `--quiet`, JSON on standard output, and how help looks."""
+"""What all commands have in common: `--quiet`, JSON on standard output, and how help looks.
+
+An option that takes one value is refused if it is given twice: the last one would win silently.
+"""
 
 from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Annotated, Any
 
@@ -12,9 +16,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from graphgate.cli.console import STDOUT, printing
+from graphgate.errors import InputError
 
 EXIT_CODES = (
-    "Exit codes: 0 success, 1 not bit-identical (embed --repeat only), 2 invalid input or usage, "
+    "Exit codes: 0 success, 1 not reproduced (embed --repeat only), 2 invalid input or usage, "
     "130 interrupted, 143 terminated."
 )
 QUIET = inspect.Parameter(
@@ -25,6 +30,10 @@ QUIET = inspect.Parameter(
         bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")
     ],
 )
+
+_REMEDIES = {  # other than to give an option once
+    "--nodes": "put all nodes into one table, with empty cells where a column does not apply",
+}
 
 
 def add_conventions(app: typer.Typer) -> None:
@@ -56,10 +65,25 @@ class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_flag_types(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        _refuse_repeated(given)
+        return super().parse_args(ctx, args)
+
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_flag_types(super().get_params(ctx))
+
+
+def _refuse_repeated(given: Iterable[Any]) -> None:
+    """given : the parameters in the order of the command line; a flag may be repeated."""
+    for option, times in Counter(given).items():
+        flag = getattr(option, "is_flag", False) and not option.secondary_opts
+        if times > 1 and not (flag or option.multiple):
+            name = max(option.opts, key=len)
+            remedy = _REMEDIES.get(name, "give it once")
+            raise InputError(f"{name} is given {times} times, but takes one value; {remedy}")
 
 
 def _without_flag_types(parameters: list[Any]) -> list[Any]:

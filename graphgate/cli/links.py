@@ -58,8 +58,8 @@ def links(
     decoder, others by the dot product of the two vectors. `graphgate predict-links` proposes edges.
     """
     check_files(edges, nodes, json=json)
+    from graphgate.compute.measure import measured
     from graphgate.estimators.registry import find_method
-    from graphgate.training.measure import measured
 
     import_from_here([method])
     row = find_method(method)
@@ -83,7 +83,7 @@ def links(
     print_table(["method", "graph", "split", "AUC", "AP"], rows)
     content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
     spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
-    write_result(json, content | {"seed": seed} | figures | spent)
+    write_result(json, content, {"seed": seed}, figures, spent)
 
 
 @app.command(

@@ -5,6 +5,7 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
+from decimal import Decimal
 from typing import Any, Self, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from graphgate.graph.column_kinds import (
     KINDS,
     Column,
     Kind,
+    as_moments,
     boolean_column,
     category_column,
     date_column,
@@ -136,7 +138,7 @@ def _column(name: str, values: Any, kind: Kind | None) -> Column:
         return date_column(array)
     items = _items(name, values)
     if kind in (None, "number") and _are_dates(items):
-        return date_column(np.array(items, dtype="datetime64[us]"))
+        return date_column(as_moments(items))
     kind = kind or _guessed(items)
     if kind == "category":
         return _categories(name, items)
@@ -178,7 +180,7 @@ def _guessed(items: list[Any]) -> Kind:
     types = {type(item) for item in items if item is not None}
     if types and types <= {bool}:
         return "boolean"
-    if all(issubclass(kind, numbers.Real) for kind in types):  # also if all are missing
+    if all(issubclass(kind, (numbers.Real, Decimal)) for kind in types):  # also if all are missing
         return "number"
     if all(issubclass(kind, (Mapping, list, tuple, Set, np.ndarray)) for kind in types):
         return "words"

@@ -7,6 +7,7 @@ empty row.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -17,6 +18,11 @@ from graphgate.graph.validation import arrays_of, index_type, sorted_values
 
 Kind: TypeAlias = Literal["number", "boolean", "category", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_DAY = 86_400_000_000  # microseconds
+# Days since 1970 in the years that Python's dates have.
+_FIRST_DAY, _LAST_DAY = (
+    day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +95,31 @@ def number_column(name: str, values: np.ndarray) -> Column:
     return Column("number", array)
 
 
+def as_moments(values: Sequence[Any]) -> np.ndarray:
+    """(N,) `datetime64[us]` of dates, None where missing; with a time zone, in UTC."""
+    moments = np.full(len(values), "NaT", dtype="datetime64[us]")
+    for row, value in enumerate(values):
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        if value is not None:
+            moments[row] = value
+    return moments
+
+
+def moments_of(column: Column) -> np.ndarray | None:
+    """(N,) `datetime64[us]` of a column of dates; None if it has numbers, or other years."""
+    days, given = column.values.astype(np.float64), ~column.missing
+    if not column.dates or ((days < _FIRST_DAY) | (days > _LAST_DAY)).any():
+        return None
+    moments = np.full(len(column), "NaT", dtype="datetime64[us]")
+    moments[given] = np.round(days[given] * _DAY).astype("datetime64[us]")
+    return moments
+
+
 def date_column(moments: np.ndarray) -> Column:
     """From an array of `datetime64`, NaT where missing."""
     microseconds = moments.astype("datetime64[us]").astype(np.int64).astype(np.float64)
-    days = np.where(np.isnat(moments), np.nan, microseconds / 86_400_000_000)
+    days = np.where(np.isnat(moments), np.nan, microseconds / _DAY)
     return Column("number", days, dates=True)
 
 

@@ -5,14 +5,13 @@ receives one validates it again.
 """
 
 import numbers
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 
-from graphgate.errors import InputError, InputWarning, listing
+from graphgate.errors import InputError, listing, warn_ignored
 from graphgate.graph import validation
 from graphgate.graph.arrays import GraphArrays
 from graphgate.graph.attributes import Attributes
@@ -258,12 +257,7 @@ class Graph(GraphArrays):
                 f"the graph lacks the feature {lacking[0]!r}; it has {listing(self.feature_names)}",
                 about="nodes",
             )
-        if extra := sorted(place.keys() - names):
-            warnings.warn(
-                f"{len(extra):,} unknown feature(s) are ignored: {listing(extra)}",
-                InputWarning,
-                stacklevel=2,
-            )
+        warn_ignored("the graph", "unknown feature", sorted(place.keys() - names))
         columns = [place[name] for name in names]
         return self._with(x=self.x[:, columns], feature_names=tuple(names))
 

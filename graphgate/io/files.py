@@ -235,6 +235,14 @@ def make_folder(path: StrPath) -> Path:
     return folder
 
 
+def cache_folder(name: str) -> Path:
+    """The user's folder for what can be computed or downloaded again; it need not exist."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG standard says to ignore a relative path.
+    root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~/.cache"))
+    return root / "graphgate" / name
+
+
 def _existing(target: Path) -> os.stat_result | None:
     """What a path leads to, None if nothing; refuses a name that no file can have."""
     try:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from graphgate.errors import InputError, InputWarning, listing
+from graphgate.errors import InputError, InputWarning, warn_ignored
 from graphgate.graph.graph import Graph
 from graphgate.io.files import (
     StrPath,
@@ -102,17 +102,19 @@ def read_graph(
         read = _READERS.get(ending)
         found = _read_by_networkx(edges, weight) if read is None else read(edges)
         way = found.directed if directed is None else directed
+        unnamed = [
+            *options.given("source", "target"),
+            *options.given("weight") * (read is not None),
+        ]
+        unnamed += options.given("id") * (nodes is None)
+        warn_ignored(str(edges), "option", unnamed, "the file has no such columns")
         options = replace(options, source="source", target="target", directed=way)
         options = replace(options, weight=None if weight is None else "weight")
         if nodes is None:
-            return build_graph(found.edges, found.nodes, replace(options, id=NODE), kinds)
+            ids = "id" if found.nodes is None else NODE
+            return build_graph(found.edges, found.nodes, replace(options, id=ids), kinds)
         own = [] if found.nodes is None else [name for name in found.nodes.names if name != NODE]
-        if own:
-            warnings.warn(
-                f"{edges}: the attributes {listing(own)} are ignored, because {nodes} is given",
-                InputWarning,
-                stacklevel=2,
-            )
+        warn_ignored(str(edges), "node attribute", own, f"those in {nodes} are used")
     if features is not None:
         return _graph_with_features(found.edges, features, options)
     return build_graph(found.edges, None if nodes is None else open_table(nodes), options, kinds)
@@ -128,6 +130,8 @@ def _graph_of_matrix(
         )
     if options.drop or options.words or options.categories or options.label not in (None, "label"):
         raise InputError(f"{path} is a matrix, which has neither labels nor named attributes")
+    unnamed = options.given("source", "target", "weight", "id")
+    warn_ignored(str(path), "option", unnamed, "a matrix has no such columns")
     adjacency, directed = read_adjacency(path, options.directed)
     x = None if features is None else read_matrix(features)
     if x is not None and x.shape[0] != adjacency.shape[0]:
@@ -143,7 +147,7 @@ def _graph_of_matrix(
         pairs, weights = listed_once(pairs, weights)
     return make_graph(
         pairs,
-        None if (weights == 1).all() else weights,
+        None if options.weight is None or (weights == 1).all() else weights,
         str(path),
         str(features or path),
         x=x,
@@ -172,7 +176,8 @@ def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
 
     The ids of a GML file are its labels if every node has one and they are distinct, as NetworkX
     writes them, and otherwise its numbers. Labels of GML and GEXF are names of nodes, not
-    attributes. How nodes are drawn is left out.
+    attributes; where they are not the ids, they are ignored with a warning, and so is how nodes
+    are drawn.
     """
     ending, _ = file_ending(path)
     g = _networkx_graph(path, ending)
@@ -180,11 +185,17 @@ def _read_by_networkx(path: StrPath, weight: str | None) -> GraphTables:
         raise InputError(f"{path} contains a graph without nodes; a graph needs at least one")
     columns = node_columns(g)
     names = [str(name) for name in g]
-    if ending != ".graphml":
-        labels = columns.pop("label", [None])
-        columns.pop("graphics" if ending == ".gml" else "viz", None)
-        if ending == ".gml" and None not in labels and len(set(map(str, labels))) == len(names):
-            names = [str(label) for label in labels]
+    drawn = [name for name in ("graphics", "viz") if columns.pop(name, None) is not None]
+    if ending != ".graphml" and (labels := columns.pop("label", None)) is not None:
+        texts = [str(label) for label in labels]
+        if ending == ".gml" and None not in labels and len(set(texts)) == len(names):
+            names = texts
+        elif any(text not in ("None", name) for text, name in zip(texts, names, strict=True)):
+            drawn.append("label")
+    warn_ignored(str(path), "node attribute", drawn)
+    if ending != ".gml":
+        for *_, data in g.edges(data=True):
+            data.pop("id", None)  # of the edge's element in the file
     edges = edge_table(g, names, weight, str(path))
     nodes = node_table(g, names, columns, str(path))
     edges.spelled = nodes.spelled = True
@@ -195,8 +206,7 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
     try:
         import networkx as nx
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on ports and keys without a type
+        with warnings.catch_warnings(record=True, action="always", category=UserWarning) as noted:
             if ending == ".gml":
                 g = nx.parse_gml(_unicode(path, read_text(path)).split("\n"), label=None)
             else:
@@ -209,6 +219,8 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
     # NetworkX raises errors of every kind on damaged files.
     except Exception as error:
         raise InputError(f"{path} is damaged or not a {ending} file: {first_line(error)}") from None
+    for sentence in dict.fromkeys(str(note.message) for note in noted):  # on ports, for example
+        warnings.warn(InputWarning(f"{path}: {sentence}"), stacklevel=5)
     _check_attributes(path, g)
     # Defaults in the file, for nodes or edges without a value of their own.
     for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
@@ -232,11 +244,13 @@ def _harmless_xml(path: StrPath) -> bytes:
     """The content of an XML file that declares no entities, which can grow without bounds.
 
     Neither format needs them. Nodes need distinct ids and edges two ends, which NetworkX would
-    replace by the text "None".
+    replace by the text "None". It would read only the first of several graphs, and none that is
+    within a node.
     """
     content = read_bytes(path, "text")
     parser = expat.ParserCreate()
     seen: set[str] = set()
+    graphs = 0
 
     def refuse(*_: Any) -> NoReturn:
         raise InputError(
@@ -244,11 +258,18 @@ def _harmless_xml(path: StrPath) -> bytes:
         )
 
     def check(tag: str, attributes: Mapping[str, str]) -> None:
+        nonlocal graphs
         name = tag.rpartition(":")[2]
         if lacking := [need for need in _NEEDED.get(name, ()) if need not in attributes]:
             line = parser.CurrentLineNumber
             raise InputError(
                 f"{path}, line {line}: the {name} lacks its {lacking[0]}; fix the file"
+            )
+        graphs += name == "graph"
+        if graphs > 1:
+            raise InputError(
+                f"{path}, line {parser.CurrentLineNumber}: a second graph begins; save every graph "
+                "in a file of its own, without groups of nodes"
             )
         if name == "node":
             if attributes["id"] in seen:

@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphgate.errors import InputError, InputWarning, UnknownNodesError, listing
+from graphgate.errors import (
+    InputError,
+    InputWarning,
+    UnknownNodesError,
+    listing,
+    warn_ignored,
+)
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.graph import Graph
@@ -24,7 +30,7 @@ from graphgate.io.id_columns import (
     spelled_ids,
 )
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Conversion, Table, release_memory
+from graphgate.io.tables import Conversion, Table, checked_labels, release_memory
 
 NODE = "\0node"  # the id column of tables that are not the user's: any attribute may be called "id"
 _NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
@@ -110,6 +116,9 @@ def build_graph(
 ) -> Graph:
     """The graph of two tables; `fixed` replaces fields of the graph, such as x or ids."""
     nodes = None if node_table is None else read_nodes(node_table, options, kinds)
+    if nodes is None:
+        unused = options.given("id", "label", "drop", "words", "categories")
+        warn_ignored(edge_table.what, "option", unused, "they are about a table of nodes")
     edges = read_edges(edge_table, options, nodes)
     if len(edges.ids) == 0:
         raise InputError(f"{edge_table.what} has no edges, and there is no node table")
@@ -207,8 +216,8 @@ def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None
         )
 
 
-def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
-    """Plain values; text and floats that represent integers become integers."""
+def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any] | None:
+    """Plain values, None if they are fractions; text and floats that are integers become such."""
     if pa.types.is_dictionary(column.type):
         column = decoded(table, name, column)
     kind = column.type
@@ -220,7 +229,7 @@ def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any]:
             column = column.cast(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise unfit(table, name, kind, "text or numbers as labels")
-    return column.to_pylist()
+    return checked_labels(column.to_pylist(), table.what, name)
 
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -230,7 +239,7 @@ def read_edges(table: Table, options: ReadingOptions, nodes: Nodes | None = None
     """Pairs of rows of the nodes or, without nodes, of the ids that the edges name."""
     source, target, *weight = options.edge_columns(table)
     if others := [name for name in table.names if name not in (source, target, *weight)]:
-        _warn(f"{table.what}: {len(others):,} edge column(s) are ignored: {listing(others)}")
+        warn_ignored(table.what, "edge column", others)
     names = {source: "text", target: "text"} | dict.fromkeys(weight, "number")
     weights = None
     cells: list[pa.ChunkedArray] = []

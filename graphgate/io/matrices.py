@@ -2,12 +2,13 @@
 
 import io
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError, listing, warn_ignored
 from graphgate.graph.validation import index_type
 from graphgate.io.files import StrPath, check_file, file_ending, read_bytes
 from graphgate.io.limits import check_claim
@@ -32,7 +33,7 @@ def read_matrix(path: StrPath) -> Matrix:
     size = source.stat().st_size
     try:
         if ending == ".npz":
-            matrix = _npz(parse_npz(io.BytesIO(content), size, str(path)))
+            matrix = _npz(parse_npz(io.BytesIO(content), size, str(path)), str(path))
         else:
             matrix = (parse_npy if ending == ".npy" else parse_mtx)(content)
     except InputError as error:
@@ -60,9 +61,11 @@ def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_
     return entries, directed
 
 
-def _npz(arrays: Mapping[str, np.ndarray]) -> Matrix:
+def _npz(arrays: Mapping[str, np.ndarray], path: str) -> Matrix:
     if "format" in arrays:
-        return _sparse(arrays)
+        matrix = _sparse(arrays)
+        warn_ignored(path, "array", [name for name in arrays if name not in _STORED])
+        return matrix
     if len(arrays) != 1:
         raise InputError(
             f"contains {len(arrays)} arrays ({listing(list(map(repr, arrays)), 4)}); save one "
@@ -180,6 +183,8 @@ _PARTS = {
     "coo": ("row", "col"),
     "dia": ("offsets",),
 }
+# What SciPy writes.
+_STORED = {"format", "shape", "data", "coords", "_is_array", *chain(*_PARTS.values())}
 _CHECKED: dict[str, Callable[..., Any]] = {
     "csr": checked_csr,
     "bsr": _checked_bsr,

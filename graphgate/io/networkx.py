@@ -1,6 +1,5 @@
 """NetworkX graphs <-> `Graph`."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,11 +7,15 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, InputWarning, listing
+from graphgate.errors import InputError, listing, warn_ignored
+from graphgate.graph.column_kinds import moments_of
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_tables import NODE, build_graph
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.io.tables import Table, is_real, python_column
+from graphgate.io.tables import Table, checked_labels, is_real, python_column, unfit_kind
+
+# Attributes of a graph that name it, that are used, or that NetworkX's readers add.
+_OWN = ("name", "label", "mode", "attribute_kinds", "feature_names", "node_default", "edge_default")
 
 
 def from_networkx(
@@ -28,16 +31,17 @@ def from_networkx(
     Parameters
     ----------
     g : Graph, DiGraph, MultiGraph or MultiDiGraph; any NetworkX node is an id.
-    attributes : names of node attributes: numbers, booleans, text, lists of words, mappings from
-        words to counts, or vectors of numbers. None takes all except label and split; [] takes
-        none. If the only attribute is a vector, it becomes the features `x`; next to others, its
-        entries become attributes `name[0]`, `name[1]`, ….
+    attributes : names of node attributes: numbers, booleans, dates, text, lists of words, mappings
+        from words to counts, or vectors of numbers. None takes all except label and split; []
+        takes none. If the only attribute is a vector, it becomes the features `x`; next to others,
+        its entries become attributes `name[0]`, `name[1]`, ….
     label, split : node attributes with the classes, and with "train", "val" or "test".
     weight : the edge attribute with the weights. As in NetworkX, an edge without it has weight 1;
         if no edge has it, or with None, the graph is unweighted.
 
-    Parallel edges add their weights, or become one edge of an unweighted graph, and self-loops are
-    dropped, both with an `InputWarning`.
+    An `InputWarning` says what is not used: self-loops and parallel edges, which add their weights
+    or become one edge of an unweighted graph; other attributes of edges, those of the graph itself
+    except its name, and those of nodes that are nested or of other types.
 
     >>> import networkx as nx
     >>> from_networkx(nx.karate_club_graph(), attributes=[], label="club").classes
@@ -49,29 +53,29 @@ def from_networkx(
     if not ids:
         raise InputError("the graph has no nodes; a graph needs at least one")
     columns = node_columns(g)
-    for name, what in ((label, "label"), (split, "split")):
+    for name, role in ((label, "label"), (split, "split")):
         if name is not None:
-            _require(columns, name, what)
+            _require(columns, name, role)
     chosen = _chosen(columns, attributes, {label, split})
     x, names = None, g.graph.get("feature_names")
     if len(chosen) == 1 and _holds_vectors(columns[chosen[0]]):
         matrix = _matrix(chosen.pop(), columns, ids)
         x = sp.csr_array(matrix) if np.count_nonzero(matrix) < 0.2 * matrix.size else matrix
-    rows = range(len(ids))
+    rows, what = range(len(ids)), "the NetworkX graph"
     return build_graph(
-        edge_table(g, rows, weight, "the NetworkX graph"),
+        edge_table(g, rows, weight, what),
         node_table(
             g,
             rows,
             {name: columns[name] for name in chosen},
-            "the NetworkX graph",
+            what,
             strict=attributes is not None,
         ),
         ReadingOptions(id=NODE, label=None, directed=g.is_directed()),
         g.graph.get("attribute_kinds"),
         x=x,
         ids=ids,
-        labels=None if label is None else columns[label],
+        labels=None if label is None else checked_labels(columns[label], what, label),
         splits=None if split is None else _masks(columns[split]),
         feature_names=names if x is not None and len(names or ()) == x.shape[1] else None,
     )
@@ -79,6 +83,7 @@ def from_networkx(
 
 def edge_table(g: Any, names: Sequence[Any], weight: str | None, what: str) -> Table:
     """The edges of a NetworkX graph by the names of its nodes, in the order of the nodes."""
+    _warn_of_others(g, weight, what)
     row = {node: at for at, node in enumerate(g)}
     found = list(g.edges(data=weight) if weight is not None else g.edges(data=False))
     known = pa.array(names)
@@ -104,8 +109,9 @@ def node_table(
     *,
     strict: bool = False,
 ) -> Table:
-    """A column of names, and the attributes of the nodes; nested ones are left out or refused."""
+    """A column of names, and the attributes of the nodes; unfit ones are left out or refused."""
     ids = list(g)
+    unfit: dict[str, str | None] = {}
     made: dict[str, pa.Array] = {NODE: pa.array(names)}
     for name, values in columns.items():
         if _holds_vectors(values):
@@ -113,20 +119,21 @@ def node_table(
             made |= {f"{name}[{at}]": _entries(matrix[:, at]) for at in range(matrix.shape[1])}
         elif (column := python_column(values)) is not None:
             made[name] = column
-        elif strict:
-            raise InputError(f"{what}: the values of the attribute {name!r} are nested; drop it")
         else:
-            warnings.warn(
-                f"{what}: the attribute {name!r} is left out, because its values are nested",
-                InputWarning,
-                stacklevel=3,
-            )
+            unfit[name] = unfit_kind(values)
+    if strict and unfit:
+        name, kind = next(iter(unfit.items()))
+        raise InputError(
+            f"{what}: the attribute {name!r} has {kind}, which cannot be used; drop it"
+        )
+    warn_ignored(what, "node attribute", [f"{name} ({kind})" for name, kind in unfit.items()])
     return Table(pa.table(made), what, place=lambda at: f"node {ids[at]!r}")
 
 
 def node_columns(g: Any) -> dict[str, list[Any]]:
     """Name -> one value per node, None where a node has none."""
     n = len(g)
+    spelled: dict[str, Any] = {}
     columns: dict[str, list[Any]] = {
         name: [None] * n for name in g.graph.get("attribute_kinds") or {}
     }
@@ -134,14 +141,26 @@ def node_columns(g: Any) -> dict[str, list[Any]]:
         for name, value in data.items():
             if (column := columns.get(str(name))) is None:
                 column = columns[str(name)] = [None] * n
-            column[at] = value
+            if (other := spelled.setdefault(str(name), name)) != name:
+                raise InputError(
+                    f"the attributes {other!r} and {name!r} are spelled alike; rename one"
+                )
+            column[at] = value.detach().cpu().numpy() if hasattr(value, "detach") else value
     return columns
 
 
-def _require(columns: Mapping[str, Any], name: str, what: str) -> None:
+def _warn_of_others(g: Any, weight: str | None, what: str) -> None:
+    """What edges and the graph itself have besides weights and what `to_networkx` adds."""
+    used = {"weight" if weight is None else weight}
+    others = dict.fromkeys(str(name) for *_, data in g.edges(data=True) for name in data)
+    warn_ignored(what, "edge attribute", [name for name in others if name not in used])
+    warn_ignored(what, "graph attribute", [str(name) for name in g.graph if name not in _OWN])
+
+
+def _require(columns: Mapping[str, Any], name: str, role: str) -> None:
     if name not in columns:
         known = listing(list(map(repr, columns)), 6) or "none"
-        raise InputError(f"no node has the {what} {name!r}; the attributes are {known}")
+        raise InputError(f"no node has the {role} {name!r}; the attributes are {known}")
 
 
 def _chosen(
@@ -205,6 +224,9 @@ def to_networkx(
 ) -> Any:
     """Convert to a NetworkX Graph or DiGraph, from which `from_networkx` makes the same graph.
 
+    Numbers become floats and, up to rounding, dates `datetime`s. A graph without edges does not say
+    whether it is weighted.
+
     Attributes become node attributes, absent where missing, and `g.graph["attribute_kinds"]` has
     their kinds. Features without attributes become one vector per node under the name `features`,
     and `g.graph["feature_names"]` has their names. Labels, splits and weights get the names given,
@@ -243,7 +265,9 @@ def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[s
         columns[features] = list(x.copy())  # the graph's own rows cannot be changed
     elif graph.attributes is not None:
         table = graph.attributes
-        columns |= {name: table.column(name).tolist() for name in table.names}
+        for name in table.names:
+            moments = moments_of(table.column(name))
+            columns[name] = (table.column(name) if moments is None else moments).tolist()
     more = [(label, graph.label_values())]
     if graph.splits:
         names = np.full(graph.n_nodes, None, dtype=object)

@@ -4,16 +4,18 @@ import warnings
 from itertools import accumulate
 from typing import Any
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, warn_ignored
+from graphgate.io.tables import FRACTIONS, has_fractions
 
-_MASKS = ("train_mask", "val_mask", "test_mask")
 
-
-def to_data(hetero: Any, weight: str) -> Any:
+def to_data(hetero: Any, weight: str, *, one_way: bool = False) -> Any:
     """A `Data` with sparse x, edge_index, y, masks, ids, classes and feature_names.
 
     x : the features of each type side by side, then one column per type.
     ids : text such as "paper:0".
+    edge_index : edges between different types are listed in both directions, unless `one_way`.
+
+    A warning names the fields that are not used.
     """
     import torch
     from torch_geometric.data import Data
@@ -29,13 +31,16 @@ def to_data(hetero: Any, weight: str) -> Any:
     data = Data(edge_index=torch.empty((2, 0), dtype=torch.long), num_nodes=sum(counts.values()))
     data.x, data.feature_names = _features(hetero, counts)
     data.ids = [f"{kind}:{at}" for kind, n in counts.items() for at in range(n)]
-    _add_edges(data, hetero, counts, weight)
-    _add_labels(data, hetero, counts)
-    for name in _MASKS:
-        if any(name in hetero[kind] for kind in counts):
-            data[name] = torch.cat(
-                [hetero[kind].get(name, torch.zeros(n).bool()) for kind, n in counts.items()]
-            )
+    _add_edges(data, hetero, counts, weight, one_way=one_way)
+    ignored = [*_add_labels(data, hetero, counts), *_add_masks(data, hetero, counts)]
+    used = {"x", "num_nodes", "y", "edge_index", weight}
+    stored = {kind: [*hetero[kind].keys()] for kind in (*hetero.node_types, *hetero.edge_types)}
+    for kind, names in stored.items():
+        path = kind if kind in counts else "-".join(kind)
+        others = [name for name in names if name not in used]
+        ignored += [f"{path}.{n}" for n in others if not (kind in counts and n.endswith("_mask"))]
+    ignored += sorted(set(hetero.keys()).difference(*stored.values()))
+    warn_ignored("the HeteroData", "field", ignored)
     return data
 
 
@@ -62,7 +67,9 @@ def _features(hetero: Any, counts: dict[str, int]) -> tuple[Any, list[str]]:
     return torch.sparse_coo_tensor(places, values, size, check_invariants=False), names
 
 
-def _add_edges(data: Any, hetero: Any, counts: dict[str, int], weight: str) -> None:
+def _add_edges(
+    data: Any, hetero: Any, counts: dict[str, int], weight: str, *, one_way: bool
+) -> None:
     import torch
 
     starts = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
@@ -77,30 +84,71 @@ def _add_edges(data: Any, hetero: Any, counts: dict[str, int], weight: str) -> N
         raise InputError(
             f"only some relations of the HeteroData have {weight}; add it to all, or remove it"
         )
+    parts = []
     for relation in relations:
-        store, (source, _, target) = hetero[relation], relation
-        ends = store.edge_index + torch.tensor([[starts[source]], [starts[target]]])
-        data.edge_index = torch.cat([data.edge_index, ends], dim=1)
+        source, _, target = relation
+        starts_of = torch.tensor([[starts[source]], [starts[target]]])
+        parts.append(hetero[relation].edge_index + starts_of)
+    ends = torch.cat([data.edge_index, *parts], dim=1)
+    keep = torch.arange(ends.shape[1])
+    if not one_way:
+        types = torch.repeat_interleave(torch.tensor([*counts.values()]))
+        keys, backward = (u * data.num_nodes + v for u, v in (ends, ends.flip(0)))
+        added = (types[ends[0]] != types[ends[1]]) & ~torch.isin(backward, keys)
+        ends, keep = (
+            torch.cat([ends, ends[:, added].flip(0)], dim=1),
+            torch.cat([keep, keep[added]]),
+        )
+    data.edge_index = ends
     if any(weighted):
-        data[weight] = torch.cat([hetero[relation][weight].reshape(-1) for relation in relations])
+        weights = torch.cat([hetero[relation][weight].reshape(-1) for relation in relations])
+        data[weight] = weights[keep]
 
 
-def _add_labels(data: Any, hetero: Any, counts: dict[str, int]) -> None:
-    """Labels are as given if one type has them, and text such as "paper:3" if several do."""
+def _add_labels(data: Any, hetero: Any, counts: dict[str, int]) -> list[str]:
+    """Adds labels, and returns the fields that contain none.
+
+    They are as given if one type has them, and text such as "paper:3" if several do.
+    """
     import torch
 
-    labeled = [kind for kind in counts if hetero[kind].get("y") is not None]
+    given = {kind: hetero[kind].y for kind in counts if hetero[kind].get("y") is not None}
+    fractions = [
+        kind for kind, y in given.items() if has_fractions(y.detach().cpu().numpy().ravel())
+    ]
+    labeled = [kind for kind in given if kind not in fractions]
     codes: list[Any] = []
     classes: list[Any] = []
     for kind, n in counts.items():
-        y = hetero[kind].y if kind in labeled else torch.full((n,), -1)
-        if y.shape != (n,) or y.is_floating_point():
+        y = given[kind] if kind in labeled else torch.full((n,), -1)
+        if y.shape != (n,):
             raise InputError(
-                f"y of the node type {kind!r} has shape {tuple(y.shape)} and type {y.dtype}; "
-                "labels need one integer per node, so set it to None or to one column of classes"
+                f"y of the node type {kind!r} has shape {tuple(y.shape)}; labels need one value "
+                "per node, so set it to None or to one column of classes"
             )
+        y = torch.where(y.isnan(), -1, y).long()
         codes.append(torch.where(y < 0, -1, y + len(classes)))
         numbers = range(int(y.max()) + 1 if n else 0)
         classes += [f"{kind}:{number}" if len(labeled) > 1 else number for number in numbers]
     if labeled:
         data.y, data.classes = torch.cat(codes), classes
+    return [f"{kind}.y ({FRACTIONS})" for kind in fractions]
+
+
+def _add_masks(data: Any, hetero: Any, counts: dict[str, int]) -> list[str]:
+    """Adds masks of nodes, false at types without them, and returns other fields of such names."""
+    import torch
+
+    ignored: list[str] = []
+    stored = dict.fromkeys(name for kind in counts for name in [*hetero[kind].keys()])
+    for name in [name for name in stored if name.endswith("_mask")]:
+        given = {kind: hetero[kind][name] for kind in counts if name in hetero[kind]}
+        fit = all(m.dtype == torch.bool and len(m) == counts[kind] for kind, m in given.items())
+        shapes = {mask.shape[1:] for mask in given.values()}
+        if not fit or len(shapes) > 1:
+            ignored += [f"{kind}.{name}" for kind in given]
+            continue
+        shape = shapes.pop()
+        parts = [given.get(kind, torch.zeros(n, *shape).bool()) for kind, n in counts.items()]
+        data[name] = torch.cat(parts)
+    return ignored

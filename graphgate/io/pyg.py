@@ -6,27 +6,44 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, InputWarning
+from graphgate.errors import InputError, warn_ignored
 from graphgate.graph.edges import edge_weights, row_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.io.graph_tables import listed_once, make_graph
 from graphgate.io.node_types import to_data
+from graphgate.io.tables import FRACTIONS, has_fractions
+
+# Fields of a `Data` that make a graph, besides weights and masks.
+_USED = (
+    *("x", "edge_index", "adj_t", "y", "classes", "ids", "feature_names", "num_nodes"),
+    *("batch", "ptr"),
+)
 
 
-def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None) -> Graph:
+def from_pyg(
+    data: Any,
+    *,
+    weight: str = "edge_weight",
+    split: int | None = None,
+    directed: bool | None = None,
+) -> Graph:
     """Make a graph from a `Data` or a `HeteroData` of PyTorch Geometric, or from a `Batch`.
 
     Parameters
     ----------
     data : uses `x` (dense or sparse), `edge_index` (or a sparse `adj_t`), `y` as labels (negative:
         none), every mask `train_mask`, `val_mask`, … as a split, and `ids`, `classes` and
-        `feature_names`, which `to_pyg` adds. In a `Batch`, `y` with one value per graph is no
-        label of nodes and left out; the graphs are joined as by `join_graphs`.
+        `feature_names`, which `to_pyg` adds. The graphs of a `Batch` are joined as by
+        `join_graphs`.
     weight : the attribute with the edge weights.
     split : which column of the masks to use, if they have several.
+    directed : False counts edges in both directions, True as they are listed. By default, a graph
+        is undirected if every edge is listed in both directions with the same weight, and relations
+        between different node types count in both directions.
 
-    The graph is undirected if every edge is listed in both directions with the same weight.
+    An `InputWarning` names all other fields, which are not used, and `y` if it contains fractions
+    (a regression target has no classes) or has one value per graph of a `Batch`.
 
     The node types of a `HeteroData` get features side by side, zero for nodes of other types, and
     one more feature per type that says which nodes are of it. Ids are text such as "paper:0";
@@ -39,21 +56,40 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
     >>> from_pyg(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 0]])))
     Graph(3 nodes, 1 undirected edge, 3 dense features)
     """
+    if not isinstance(directed, bool | None):
+        raise InputError(f"directed must be true, false or None, got {directed!r}")
     if hasattr(data, "node_types"):
-        data = to_data(data, weight)
+        data = to_data(data, weight, one_way=directed is True)
     if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
         raise InputError(
             f"expected a torch_geometric.data.Data, got {type(data).__name__}; from a dataset, "
             "pass an element such as dataset[0]"
         )
-    if hasattr(data, "to_data_list"):
-        return _from_batch(data, weight=weight, split=split)
+    batch = data.to_data_list() if hasattr(data, "to_data_list") else []
+    unfit = _unfit_labels(data, len(batch))
+    names = sorted(name for name in set(data.keys()) - {*_USED, weight} if data[name] is not None)
+    ignored = [name for name in names if not _is_mask(name, data[name], data.num_nodes)]
+    ignored += [] if unfit is None else [f"y ({unfit})"]
+    weights = next((name for name in ("edge_attr", "edge_weight") if name in ignored), None)
+    hint = "" if weights is None else f"pass weight={weights!r} if it contains weights"
+    warn_ignored(f"the {'Batch' if batch else 'Data'}", "field", ignored, hint)
+    items = batch or [data]
+    graphs = [_graph_of(item, weight, split, directed, labeled=unfit is None) for item in items]
+    if not batch:
+        return graphs[0]
+    one_way = any(graph.directed for graph in graphs)
+    return join_graphs([graph.to_directed() if one_way else graph for graph in graphs])
+
+
+def _graph_of(
+    data: Any, weight: str, split: int | None, directed: bool | None, *, labeled: bool
+) -> Graph:
     n = data.num_nodes
     if not n:
         raise InputError("the Data has no nodes; a graph needs at least one")
     pairs, weights = _edges(data, n, weight)
-    directed = not _is_symmetric(pairs, weights, n)
-    if not directed:
+    symmetric = directed is not True and _is_symmetric(pairs, weights, n)
+    if symmetric:
         pairs, weights = listed_once(pairs, weights)
     return make_graph(
         pairs,
@@ -62,22 +98,11 @@ def from_pyg(data: Any, *, weight: str = "edge_weight", split: int | None = None
         "the Data",
         x=None if data.x is None else _features(data.x),
         ids=getattr(data, "ids", range(n)),
-        labels=_labels(data, n),
+        labels=_labels(data, n) if labeled else None,
         splits=_splits(data, n, split),
-        directed=directed,
+        directed=not symmetric if directed is None else directed,
         feature_names=getattr(data, "feature_names", None),
     )
-
-
-def _from_batch(batch: Any, **options: Any) -> Graph:
-    """The graphs of a `Batch`, joined; directed if one of them is."""
-    items = batch.to_data_list()
-    if batch.y is not None and len(batch.y) == len(items) != batch.num_nodes:
-        for item in items:  # a label of the graph is none of its nodes
-            item.y = None
-    graphs = [from_pyg(item, **options) for item in items]
-    directed = any(graph.directed for graph in graphs)
-    return join_graphs([graph.to_directed() if directed else graph for graph in graphs])
 
 
 def to_pyg(graph: Graph, *, sparse: bool = False) -> Any:
@@ -142,17 +167,9 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
             return _transposed_adjacency(data.adj_t)
         return np.empty((0, 2), dtype=np.int64), None
     pairs = row_pairs(_array(data.edge_index), n)
-    found = [name for name in ("edge_weight", "edge_attr") if data.get(name) is not None]
-    if weight not in ("edge_weight", *found) and data.get(weight) is None:
-        raise InputError(f"the Data has no edge weights named {weight!r}")
-    for name in found:
-        if name != weight:
-            warnings.warn(
-                f"{name} of the Data is left out; pass weight={name!r} if it contains weights",
-                InputWarning,
-                stacklevel=3,
-            )
     if data.get(weight) is None:
+        if weight != "edge_weight":
+            raise InputError(f"the Data has no edge weights named {weight!r}")
         return pairs, None
     return pairs, edge_weights(_array(data[weight]).reshape(-1), len(pairs))
 
@@ -195,6 +212,8 @@ def _labels(data: Any, n: int) -> list[Any] | None:
             f"y has shape {y.shape} for {n:,} nodes; labels need one value per node, so set "
             "it to None or to one column"
         )
+    if y.dtype.kind == "f":
+        y = np.where(np.isnan(y), -1, y).astype(np.int64)
     if y.dtype.kind not in "iu":
         return list(y.tolist())
     classes = getattr(data, "classes", range(y.max() + 1))
@@ -205,21 +224,36 @@ def _labels(data: Any, n: int) -> list[Any] | None:
     return [None if code < 0 else classes[code] for code in y.tolist()]
 
 
+def _unfit_labels(data: Any, n_graphs: int) -> str | None:
+    """Why `y` is not used, if it is not."""
+    if data.y is None:
+        return None
+    y = _array(data.y)
+    if n_graphs and y.shape[:1] == (n_graphs,) != (data.num_nodes,):
+        return "one value per graph, not per node"
+    return FRACTIONS if has_fractions(y.ravel()) else None
+
+
+def _is_mask(name: str, values: Any, n: int | None) -> bool:
+    """Whether it is one boolean per node, or several to choose from."""
+    mask = name.endswith("_mask") and getattr(values, "shape", ())[:1] == (n,)
+    return mask and "bool" in str(values.dtype)
+
+
 def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
-    masks = {name for name in data.keys() if name.endswith("_mask")}  # noqa: SIM118 - no mapping
+    masks = {name for name in set(data.keys()) if _is_mask(name, data[name], n)}
     usual = [name for name in ("train_mask", "val_mask", "test_mask") if name in masks]
     for name in [*usual, *sorted(masks.difference(usual))]:
         mask = _array(data[name])
-        if mask.dtype == bool and mask.ndim == 2:
+        if mask.ndim == 2:
             if split is None or not 0 <= split < mask.shape[1]:
                 raise InputError(
                     f"{name} has {mask.shape[1]} columns; choose one with split= "
                     f"(0 to {mask.shape[1] - 1})"
                 )
             mask = mask[:, split]
-        if mask.dtype == bool and mask.shape == (n,):
-            found[name.removesuffix("_mask")] = mask
+        found[name.removesuffix("_mask")] = mask
     return found
 
 

@@ -2,13 +2,18 @@
 
 import numbers
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from datetime import date
+from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError, listing, warn_ignored
+from graphgate.graph.attributes import is_missing
+from graphgate.graph.column_kinds import as_moments
 from graphgate.graph.validation import TEXT, plain
 from graphgate.io.files import first_line
 from graphgate.io.limits import check_columns
@@ -34,11 +39,13 @@ class Table:
         its digits are then the same.
     hint : appended to the error message about a missing column.
     size : bytes of its file, which limit what it may grow to; None for a table in memory.
+    metadata : what a Parquet file says about itself.
     """
 
     spelled = False
     hint = ""
     size: int | None = None
+    metadata: Mapping[bytes, bytes] = MappingProxyType({})
 
     def __init__(
         self,
@@ -145,6 +152,7 @@ def _reason(error: Exception) -> str:
 
 # --- Python values -------------------------------------------------------------------------------
 
+_SEQUENCES = (list, tuple, Set)
 _TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
@@ -224,6 +232,27 @@ def _typed_array(
         raise InputError(f"a {what} does not fit in 64 bits; use text") from None
 
 
+FRACTIONS = "fractions, which are not classes"
+_MOST = 20  # classes that may be fractions, such as half stars
+
+
+def has_fractions(values: Iterable[Any]) -> bool:
+    """Whether floats are among the values that are not integers."""
+    given = np.array([value for value in values if isinstance(value, (float, np.floating))])
+    given = given[~np.isnan(given)]
+    return bool((np.isinf(given) | (given != np.floor(given))).any())
+
+
+def checked_labels(values: list[Any] | None, where: str, name: str) -> list[Any] | None:
+    """Labels of nodes, or None, with a warning, if they are the values of a regression target."""
+    given = [value for value in values or () if not is_missing(value)]
+    classes = len(set(given)) if has_fractions(given) else 0
+    if classes <= max(_MOST, len(given) / 2):
+        return values
+    warn_ignored(where, "label", [f"{name} ({FRACTIONS})"], "pass classes as integers or text")
+    return None
+
+
 def is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) or (
         isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "buif"
@@ -231,30 +260,45 @@ def is_real(value: Any) -> bool:
 
 
 def python_column(values: list[Any]) -> pa.Array | None:
-    """Python values, None where missing, as an Arrow array; None if they are nested.
+    """Python values, None where missing, as an Arrow array; None if `unfit_kind` names a reason.
 
-    Sequences of text become lists, mappings from text to numbers become maps, and values of
-    several types become text.
+    Decimals become floats. Sequences of text become lists, mappings from text to numbers become
+    maps, and values of several types become text.
     """
-    items = [plain(value) for value in values]
+    items = [None if is_missing(value) else plain(value) for value in values]
     given = [item for item in items if item is not None]
-    if given and all(isinstance(item, Mapping) for item in given):
-        if not all(isinstance(k, str) and is_real(v) for item in given for k, v in item.items()):
-            return None
+    if unfit_kind(given) is not None:
+        return None
+    if given and isinstance(given[0], Mapping):
         pairs = [None if i is None else [(k, float(v)) for k, v in i.items()] for i in items]
         return pa.array(pairs, pa.map_(pa.string(), pa.float64()))
-    if given and all(isinstance(item, (list, tuple, Set)) for item in given):
-        if not all(isinstance(word, str) for item in given for word in item):
-            return None
+    if given and isinstance(given[0], _SEQUENCES):
         return pa.array([None if i is None else list(i) for i in items], pa.list_(pa.string()))
-    if not all(isinstance(item, (str, numbers.Real)) for item in given):
-        return None
+    if given and all(isinstance(item, date) for item in given):
+        return pa.array(as_moments(items))
+    numeric = all(isinstance(item, (numbers.Real, Decimal)) for item in given)
     try:
         return pa.array(items, from_pandas=True)
     except (pa.ArrowException, OverflowError):
-        if all(isinstance(item, numbers.Real) for item in given):
+        if numeric:
             return pa.array([None if i is None else _as_float(i) for i in items], pa.float64())
         return pa.array([None if i is None else str(i) for i in items], pa.string())
+
+
+def unfit_kind(values: Iterable[Any]) -> str | None:
+    """What values of attributes are that cannot be used, in the plural; None if they can be."""
+    given = [plain(value) for value in values if not is_missing(value)]
+    if given and all(isinstance(item, Mapping) for item in given):
+        flat = all(isinstance(k, str) and is_real(v) for item in given for k, v in item.items())
+    elif given and all(isinstance(item, _SEQUENCES) for item in given):
+        flat = all(isinstance(word, str) for item in given for word in item)
+    else:
+        for item in given:
+            if not isinstance(item, (str, numbers.Real, Decimal, date)):
+                nested = isinstance(item, (Mapping, np.ndarray, *_SEQUENCES))
+                return "nested values" if nested else f"values of type {type(item).__name__}"
+        flat = True
+    return None if flat else "nested values"
 
 
 def _as_float(value: Any) -> float:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from graphgate.errors import InputError, InputWarning
+from graphgate.errors import InputError, InputWarning, warn_ignored
 from graphgate.io.files import StrPath, check_file, read_text
 from graphgate.io.graph_tables import NODE, GraphTables
 from graphgate.io.limits import check_claim
@@ -28,6 +28,7 @@ _Row = tuple[Any, Any, float | None, int]  # source, target, weight, line
 def read_edge_list(path: StrPath) -> GraphTables:
     """One edge per line: source, target and optionally a weight or {'weight': …}; # comments."""
     rows: list[_Row] = []
+    others: dict[str, None] = {}  # what else mappings have
     for number, line in _without_heading(path, list(_lines(path))):
         source, *rest = line.split(None, 2)
         if not rest:
@@ -36,10 +37,12 @@ def read_edge_list(path: StrPath) -> GraphTables:
                 f"{path}, line {number}: {line.strip()[:40]!r} names one node; an edge list has "
                 f"source, target and optionally a weight on each line{hint}"
             )
-        weight = _weight(path, number, rest[1]) if len(rest) > 1 else None
-        rows.append((source, rest[0], weight, number))
+        data = _edge_data(path, number, rest[1]) if len(rest) > 1 else {}
+        rows.append((source, rest[0], data.pop("weight", None), number))
+        others |= dict.fromkeys(data)
     if not rows:
         raise InputError(f"{path} contains no edges; write one per line: source and target")
+    warn_ignored(str(path), "edge attribute", list(others))
     return GraphTables(_edges(path, rows))
 
 
@@ -92,14 +95,17 @@ def _is_integer(name: str) -> bool:
     return re.fullmatch(r"-?\d+", name) is not None
 
 
-def _weight(path: StrPath, number: int, field: str) -> float | None:
-    """The number in a third field, or the 'weight' of a mapping, if it has one."""
+def _edge_data(path: StrPath, number: int, field: str) -> dict[str, Any]:
+    """A mapping in a third field, or its number as the weight."""
     try:
         if not field.lstrip().startswith("{"):
-            return float(field)
-        data = ast.literal_eval(field.strip())
-        return float(data["weight"]) if "weight" in data else None
-    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+            return {"weight": float(field)}
+        data = {str(name): value for name, value in ast.literal_eval(field.strip()).items()}
+        return data | ({"weight": float(data["weight"])} if "weight" in data else {})
+    except (
+        *(ValueError, SyntaxError, TypeError, AttributeError),
+        *(OverflowError, MemoryError, RecursionError),
+    ):
         raise InputError(
             f"{path}, line {number}: {field.strip()[:40]!r} after source and target is not a "
             "weight; use a number, {'weight': number}, or nothing"
@@ -115,8 +121,8 @@ def read_pajek(path: StrPath) -> GraphTables:
     """The graph in a .net file, its nodes named by their labels where these are distinct.
 
     `*arcs` and `*arcslist` make it directed; `*edges` next to them count in both directions. A
-    `*matrix` is directed unless it is symmetric. Coordinates and shapes of vertices are left out;
-    further pairs of name and value are attributes.
+    `*matrix` is directed unless it is symmetric. Further pairs of name and value of a vertex are
+    attributes; a warning names what else there is, such as coordinates.
     """
     return _PajekReader(path).read()
 
@@ -129,6 +135,8 @@ class _PajekReader:
         self.columns: dict[str, dict[int, str]] = {}
         self.edges: list[tuple[int, int, float, int, bool]] = []  # ends, weight, line, is an arc
         self.in_arcs = False
+        self.drawn: dict[str, set[tuple[str, ...]]] = {"coordinates": set(), "shapes": set()}
+        self.more: dict[str, None] = {}  # what else edges have than a weight
         self.matrix: list[list[float]] = []
 
     def read(self) -> GraphTables:
@@ -153,6 +161,8 @@ class _PajekReader:
                     self._count(fields)
                 elif name != "*network" and not self.n:
                     self._refuse(f"{fields[0]} comes before *Vertices")
+                elif name != "*network" and len(fields) > 1:
+                    self.more["names of relations"] = None
                 read = sections[name]
                 self.in_arcs = name.startswith("*arcs")
             elif not name.startswith("%"):
@@ -183,6 +193,10 @@ class _PajekReader:
         labels = [self.labels.get(row) for row in range(self.n)]
         distinct = None not in labels and len(set(labels)) == self.n
         names: list[Any] = labels if distinct else list(range(1, self.n + 1))
+        # What is the same everywhere, such as the defaults that NetworkX writes, says nothing.
+        ignored = [what for what, values in self.drawn.items() if len(values) > 1]
+        ignored += ["labels (repeated or missing)"] * (not distinct and bool(self.labels))
+        warn_ignored(str(self.path), "part", [*ignored, *self.more])
         columns = {NODE: pa.array(names)}
         for name, given in self.columns.items():
             columns[name] = _typed([given.get(row) for row in range(self.n)])
@@ -214,7 +228,9 @@ class _PajekReader:
             self._refuse(f"the vertex {fields[0]} is listed twice")
         if len(fields) > 1:
             self.labels[row] = fields[1]
-        rest = list(dropwhile(_is_number, fields[2:]))  # without two or three coordinates
+        rest = list(dropwhile(_is_number, fields[2:]))  # after two or three coordinates
+        self.drawn["coordinates"].add(tuple(fields[2 : len(fields) - len(rest)]))
+        self.drawn["shapes"].add(tuple(rest[: len(rest) % 2]))
         rest = rest[len(rest) % 2 :]  # a shape, then pairs
         for name, value in zip(rest[::2], rest[1::2], strict=True):
             self.columns.setdefault(name, {})[row] = value
@@ -223,6 +239,8 @@ class _PajekReader:
         if len(fields) < 2:
             self._refuse("an edge needs two vertices")
         weight = self._number(fields[2]) if len(fields) > 2 else 1.0
+        if len(fields) > 3:
+            self.more["attributes of edges"] = None
         u, v = map(self._row, fields[:2])
         self.edges.append((u, v, weight, self.line, self.in_arcs))
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import InputError, InputWarning, listing
+from graphgate.errors import InputError, InputWarning, listing, warn_ignored
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate, index_type
@@ -84,11 +84,11 @@ class AttributeEncoder(BaseEstimator):
         """(N, F) float32 features, sparse if less than a fifth of the values are not zero."""
         kinds = self.kinds
         pairs = [(rule, _matched(rule, attributes)) for rule in self.rules_]
-        if extra := [name for name in attributes if name not in kinds]:
-            _warn(f"{len(extra):,} unknown column(s) are ignored: {listing(extra)}")
+        extra = [name for name in attributes if name not in kinds]
+        warn_ignored("the attributes", "unknown column", extra)
         for rule, column in pairs:
             if unknown := rule.unknown(column):
-                _warn(unknown)
+                warnings.warn(unknown, InputWarning, stacklevel=2)
         pairs = [(rule, rule.translated(column)) for rule, column in pairs]
         n, f = len(attributes), len(self._names)
         entries = sum(rule.most_entries(column) for rule, column in pairs)
@@ -113,10 +113,6 @@ class AttributeEncoder(BaseEstimator):
             return cls(content["scale"])._set(rules)
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, InputWarning, stacklevel=3)
 
 
 def _matched(rule: Rule, attributes: Attributes) -> Column:

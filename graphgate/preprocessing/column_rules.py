@@ -25,7 +25,7 @@ from graphgate.graph.column_kinds import Column, Kind
 from graphgate.io.files import Schema, check_fields
 
 MOST_CATEGORIES = 1000
-ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a table of any length
+ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a column of any length
 
 Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, features, values
 
@@ -187,11 +187,13 @@ class CategoryRule(VocabularyRule):
 
     @classmethod
     def learn(cls, name: str, column: Column, scale: bool) -> Self:
-        seen, n = cls._seen(column, column.values[column.values >= 0]), len(column)
+        given = column.values[column.values >= 0]
+        seen, n = cls._seen(column, given), len(given)
         if len(seen) > MOST_CATEGORIES or (len(seen) > ALWAYS_CATEGORIES and len(seen) > n / 2):
+            where = f"{n:,} rows" + " that have one" * (n < len(column))
             raise InputError(
-                f"the column {name!r} has {len(seen):,} distinct values in {n:,} rows, too many "
-                "for categories; drop it, or pass it as words"
+                f"the column {name!r} has {len(seen):,} distinct values in {where}, too many for "
+                "categories; drop it, or pass it as words"
             )
         return cls(name, seen)
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
+from graphgate.io.tables import checked_labels
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.scverse.expression import obs_column
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
@@ -40,7 +41,9 @@ def from_anndata(
     Graph(36 nodes, 60 undirected edges, 8 dense features)
     """
     options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
-    labels = None if labels_key is None else _values(adata, labels_key)
+    labels = None
+    if labels_key is not None:
+        labels = checked_labels(_values(adata, labels_key), "obs", labels_key)
     splits = None
     if split_key is not None:
         column = np.array(_values(adata, split_key), dtype=object)

@@ -17,6 +17,8 @@ from graphgate.paper.baselines.cca_ssg import (
     masked_features,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 def unweighted(graph: Graph) -> sp.csr_array:
     return sp.csr_array(graph.attended != 0, dtype=np.float32)

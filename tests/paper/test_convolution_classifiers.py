@@ -12,6 +12,8 @@ from graphgate.paper.baselines.convolution_classifiers import GAT, GCN, Chebyshe
 from graphgate.paper.baselines.stogcn import StoGCN
 from graphgate.paper.baselines.supervised import ReceptiveField
 
+pytestmark = pytest.mark.numerical
+
 
 def dense_adjacency(graph: Graph, *, loops: bool) -> np.ndarray:
     a = (graph.attended.toarray() > 0) + (np.eye(graph.n_nodes) if loops else 0.0)

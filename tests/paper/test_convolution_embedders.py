@@ -11,6 +11,8 @@ from graphgate.graph.graph import Graph
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.paper.baselines.convolution_embedders import DGI, GAE, VGAE, reconstruction_loss
 
+pytestmark = pytest.mark.numerical
+
 SMALL = [
     GAE(hidden=32, n_components=16, learning_rate=1e-2),
     VGAE(hidden=32, n_components=16, learning_rate=1e-2),

@@ -9,6 +9,8 @@ from graphgate.paper.baselines import deepwalk
 from graphgate.paper.baselines.deepwalk import DeepWalk, DeepWalkFeatures
 from graphgate.training.sampling import random_walks
 
+pytestmark = pytest.mark.numerical
+
 SMALL = [
     DeepWalk(n_components=16, walks=20, length=20),
     DeepWalkFeatures(n_components=16, walks=20, length=20),

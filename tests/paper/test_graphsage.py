@@ -21,6 +21,8 @@ from graphgate.paper.baselines.graphsage import (
     standardized,
 )
 
+pytestmark = pytest.mark.numerical
+
 SMALL_SAGE = {"n_components": 32, "draws": (5, 5), "walks": 10, "learning_rate": 1e-3}
 
 

@@ -21,6 +21,8 @@ from graphgate.paper.baselines.planetoid import (
     walk_pairs,
 )
 
+pytestmark = pytest.mark.numerical
+
 SMALL_PLANETOID = {"label_steps": 200, "graph_steps": 40, "iterations": 200}
 
 

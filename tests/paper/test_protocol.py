@@ -35,6 +35,8 @@ from graphgate.tasks.clustering import agreement, cluster_vectors
 from graphgate.tasks.links import link_quality
 from graphgate.training.history import History
 
+pytestmark = pytest.mark.numerical
+
 
 def probe_data():
     rng = np.random.default_rng(3)

@@ -11,6 +11,8 @@ from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.paper.baselines.smoothing import RawSVD, Smoothing
 
+pytestmark = pytest.mark.numerical
+
 
 def smoothed(a: np.ndarray, z: np.ndarray, steps: int, own: float) -> np.ndarray:
     walks = [np.linalg.matrix_power(a, k) @ z for k in range(1, steps + 1)]

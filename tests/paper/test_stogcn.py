@@ -1,6 +1,7 @@
 """Sampled neighbors with control variates."""
 
 import numpy as np
+import pytest
 import torch
 from baseline_graphs import labelled
 from graphs import random_graph
@@ -8,6 +9,8 @@ from graphs import random_graph
 from graphgate.paper.baselines import stogcn
 from graphgate.paper.baselines.inputs import normalized_adjacency
 from graphgate.paper.baselines.stogcn import StoGCN, sample_neighbors
+
+pytestmark = pytest.mark.numerical
 
 
 def test_sampled_neighbors_are_unbiased():

@@ -15,6 +15,8 @@ from graphgate.paper.baselines.convolution_classifiers import GAT, GCN, Chebyshe
 from graphgate.paper.baselines.stogcn import StoGCN
 from graphgate.paper.baselines.supervised import Patience, Window
 
+pytestmark = pytest.mark.numerical
+
 METHODS = [GCN, Chebyshev, MoNet, StoGCN, GAT]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name__)
 

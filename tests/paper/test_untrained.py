@@ -9,6 +9,8 @@ from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.paper.baselines.untrained import LabelPropagation, RawFeatures
 
+pytestmark = pytest.mark.numerical
+
 
 def partly_labelled(seed: int, **kind) -> Graph:
     """Node 0 has no edges, so no label can reach it."""

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
+from graphgate.compute.sparse_operator import csr_tensor, symmetrically_normalized
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
-from graphgate.linear.propagation import symmetrically_normalized
-from graphgate.nn.pattern import csr_tensor
 from graphgate.paper.baselines.contract import ScaledEmbedder
 from graphgate.paper.baselines.inputs import (
     as_tensor,

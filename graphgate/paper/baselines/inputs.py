@@ -14,9 +14,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.sparse_operator import csr_tensor, index_tensor, shared_tensor
 from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
-from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
 
 _CPU = torch.device("cpu")
 

@@ -7,14 +7,15 @@ import torch
 from sklearn.preprocessing import normalize
 from torch import Tensor
 
+from graphgate.compute.columns import Columns
+from graphgate.compute.draws import Draws
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
 from graphgate.estimators.base import inner_products
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import Coordinates
-from graphgate.linear.linear_plan import LinearPlan
-from graphgate.linear.propagation import Propagation, mean_weight
-from graphgate.linear.workspace import Workspace
+from graphgate.linear.linear_plan import Sizes
+from graphgate.linear.propagation import Propagation, averaging, mean_weight
 from graphgate.paper.baselines.contract import InductiveEmbedder
 
 # steps -> the weight of a node's own coordinates
@@ -41,9 +42,9 @@ class RawSVD(InductiveEmbedder):
     random_state: int = 0
 
     def _learn(self, graph: Graph) -> np.ndarray:
-        generator = torch.Generator().manual_seed(hyperparameters.seed(self.random_state))
-        workspace = Workspace(LinearPlan(), graph.n_nodes)
-        self.coordinates_, _ = Coordinates.fit(graph.x, workspace, generator, torch.float32)
+        draws = Draws(hyperparameters.seed(self.random_state))
+        engine = Columns(graph.n_nodes, torch.float32)
+        self.coordinates_, _ = Coordinates.fit(graph.x, engine, Sizes().coordinates, draws)
         return self._embed(graph)
 
     def _embed(self, graph: Graph) -> np.ndarray:
@@ -88,7 +89,8 @@ class Smoothing(RawSVD):
 
     def _spread(self, z: Tensor, graph: Graph) -> Tensor:
         steps, own = self._parameters()
-        return Propagation(graph, self.unit_, z.dtype).average(z, steps, own)
+        operator = Propagation(graph, self.unit_, z.dtype)
+        return operator.apply(z, averaging(steps, own))
 
     def _parameters(self) -> tuple[int, float]:
         steps = hyperparameters.integer("steps", self.steps)

@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from graphgate.compute.sparse_operator import csr_tensor
 from graphgate.graph.graph import Graph
-from graphgate.nn.pattern import csr_tensor
 from graphgate.paper.baselines.contract import GraphClassifier, labelled_rows
 from graphgate.paper.baselines.inputs import seeded, step
 

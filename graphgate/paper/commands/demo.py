@@ -67,7 +67,7 @@ def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
         for sentence in gate.report_.sentences():
             say(f"{name}: {sentence}")
     stem, title = out / name, name.capitalize()
-    found = graphgate.Embedding(graph.ids, gate.embedding_, graph.label_values())
+    found = graphgate.Embedding.of(graph, gate.embedding_)
     yield found.save(stem.with_suffix(".parquet"))
     gate.save(stem.with_suffix(".safetensors"))
     yield stem.with_suffix(".safetensors")

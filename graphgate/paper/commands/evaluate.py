@@ -60,4 +60,6 @@ def evaluate(
     )
     print_table(result.heads(), [result.row()])
     print_caveats({source.name: source.split})
-    write_result(json, result.to_dict())
+    content = result.to_dict()
+    del content["versions"]  # which are written with every result
+    write_result(json, content)

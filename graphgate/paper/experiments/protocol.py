@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
+from graphgate.compute.measure import Cost, measured
 from graphgate.errors import InputError, TrainingWarning, UnknownNodesWarning
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import split_links
@@ -22,7 +23,6 @@ from graphgate.paper.experiments.experiment import SETTINGS
 from graphgate.tasks.classification import make_probe, probe_predictions
 from graphgate.tasks.clustering import agreement, cluster_vectors
 from graphgate.tasks.links import score_split
-from graphgate.training.measure import Cost, measured
 
 
 @dataclass(frozen=True)

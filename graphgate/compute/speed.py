@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from graphgate.training.sparse_operator import SparseOperator, csr_matrix
+from graphgate.compute.sparse_operator import SparseOperator, csr_matrix
 
 
 @dataclass(frozen=True)

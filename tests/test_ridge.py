@@ -3,39 +3,38 @@
 import numpy as np
 import pytest
 import torch
-from linear_graphs import community_graph, dense_x, operator, smoothing, workspace
+from linear_graphs import community_graph, dense_x, engine_for, operator, smoothing
 from sklearn.linear_model import Ridge
 
 from graphgate import Graph
-from graphgate.linear.node_states import CONTEXT_RESTART as RESTART
-from graphgate.linear.node_states import CONTEXT_STEPS as STEPS
-from graphgate.linear.node_states import NodeStates
+from graphgate.compute.draws import Draws
+from graphgate.linear.model import HIDDEN, MASKED, POLYNOMIALS, propagated, ridge
 from graphgate.linear.propagation import Propagation, mean_weight
-from graphgate.linear.reconstruction import (
-    STRENGTHS,
-    Reconstruction,
-    random_half,
-    random_hidden,
-)
+from graphgate.linear.ridge import STRENGTHS
+
+STEPS, RESTART = 10, 0.15
+
+pytestmark = pytest.mark.numerical
 
 
-def solved(graph: Graph, seed: int = 0, dtype=torch.float64, strength: float | None = None, **plan):
-    """The reconstruction of centered features, and these features."""
-    z = torch.tensor(centered(graph), dtype=dtype)
-    generator = torch.Generator().manual_seed(seed)
-    masked = random_half(graph, generator, dtype)
-    hidden = random_hidden(graph, generator)
-    states = NodeStates.of(
-        "nodes",
-        workspace(graph.n_nodes, **plan),
-        Propagation(graph, mean_weight(graph), dtype),
-        lambda columns: z[:, columns].contiguous(),
-        z.shape[1],
-        None,
-        0.0,
-        masked,
-    )
-    return Reconstruction.fit(states, hidden, strength)
+class Given:
+    """Coordinates as they are."""
+
+    def __init__(self, z: torch.Tensor) -> None:
+        self.z, self.n_columns = z, z.shape[1]
+
+    def block(self, columns: slice) -> torch.Tensor:
+        return self.z[:, columns].contiguous()
+
+
+def solved(graph: Graph, seed: int = 0, dtype=torch.float64, strength: float | None = None):
+    """The reconstruction of centered features."""
+    engine, draws = engine_for(graph, dtype), Draws(seed, graph.id_ranks)
+    masked, hidden = (draws.uniform_by_node(graph.n_nodes) < part for part in (MASKED, HIDDEN))
+    z = Given(torch.tensor(centered(graph), dtype=dtype))
+    operator = Propagation(graph, mean_weight(graph), dtype)
+    states = propagated("nodes", engine, operator, z, POLYNOMIALS, masked)
+    return ridge(engine, states["seen"], states["own"], engine.own(hidden), strength)
 
 
 def centered(graph: Graph) -> np.ndarray:
@@ -56,7 +55,7 @@ def seen_by_others(graph: Graph, masked: np.ndarray) -> np.ndarray:
     return np.where(masked[:, None] != masked, reach, 0) @ centered(graph)
 
 
-def ridge(seen: np.ndarray, z: np.ndarray, strength: float) -> np.ndarray:
+def by_scikit_learn(seen: np.ndarray, z: np.ndarray, strength: float) -> np.ndarray:
     alpha = strength * np.square(seen).sum() / seen.shape[1]
     return Ridge(alpha, fit_intercept=False).fit(seen, z).coef_.T
 
@@ -64,7 +63,7 @@ def ridge(seen: np.ndarray, z: np.ndarray, strength: float) -> np.ndarray:
 def hidden_r2(graph: Graph, strength: float, seed: int = 0) -> float:
     masked, hidden = drawn(graph.n_nodes, seed)
     seen, z = seen_by_others(graph, masked), centered(graph)
-    weights = ridge(seen[~hidden], z[~hidden], strength)
+    weights = by_scikit_learn(seen[~hidden], z[~hidden], strength)
     errors = z[hidden] - seen[hidden] @ weights
     return 1 - np.square(errors).sum() / np.square(z[hidden]).sum()
 
@@ -81,7 +80,7 @@ def test_weights_strength_and_r2_are_those_of_ridge_regression(kind):
     assert found.r2 > 0.05  # communities have features of their own
     assert found.strength == STRENGTHS[scores >= 0.9 * scores.max()].max()
     seen = seen_by_others(graph, drawn(graph.n_nodes)[0])
-    expected = ridge(seen, centered(graph), found.strength)
+    expected = by_scikit_learn(seen, centered(graph), found.strength)
     np.testing.assert_allclose(found.weights, expected, rtol=1e-7, atol=1e-10)
     assert found.weights.is_contiguous()  # as after saving and loading
 
@@ -104,7 +103,9 @@ def test_a_given_strength_is_used():
     found = solved(graph, strength=0.5)
     assert (found.strength, found.r2) == (0.5, 0.0)
     seen = seen_by_others(graph, drawn(graph.n_nodes)[0])
-    np.testing.assert_allclose(found.weights, ridge(seen, centered(graph), 0.5), rtol=1e-7)
+    np.testing.assert_allclose(
+        found.weights, by_scikit_learn(seen, centered(graph), 0.5), rtol=1e-7
+    )
 
 
 def test_the_strengths_to_choose_from():

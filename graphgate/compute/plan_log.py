@@ -4,21 +4,21 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from graphgate.training.distributed import Processes
-from graphgate.training.memory import format_bytes
-from graphgate.training.speed import Work, format_seconds
+from graphgate.compute.machine import format_bytes
+from graphgate.compute.processes import Processes
+from graphgate.compute.speed import Work, format_seconds
 
 logger = logging.getLogger(__name__)
 
 
-def plans_are_shown(processes: Processes) -> bool:
-    """Whether this process should say what the plan is; its time takes a moment to measure."""
-    return processes.leads and logger.isEnabledFor(logging.INFO)
+def log_plan(processes: Processes, plan: str, needed: int, work: Work) -> None:
+    """Say how a fit will be done, in how much memory beside the graph, and about how long.
 
-
-def log_plan(plan: str, needed: int, work: Work) -> None:
-    """Say how a fit will be done, in how much memory beside the graph, and about how long."""
-    seconds = work.seconds()
+    work : of all processes together, which share it.
+    """
+    if not (processes.leads and logger.isEnabledFor(logging.INFO)):
+        return  # speeds take a moment to measure
+    seconds = (work * (1 / processes.size)).seconds()
     time = "less than a second" if seconds < 1 else f"about {format_seconds(seconds)}"
     logger.info("plan: %s; about %s of memory, %s", plan, format_bytes(needed), time)
 

@@ -57,7 +57,7 @@ class Processes:
         return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
     def sum(self, tensor: Tensor) -> Tensor:
-        """The sum over all processes, in place; it has the same bits in each of them."""
+        """The sum over all processes, in place; each of them gets the same one."""
         if self.size > 1:
             with self._communication(2 * tensor.nbytes * (self.size - 1) // self.size):
                 dist.all_reduce(tensor)
@@ -95,19 +95,14 @@ class Processes:
                 message.wait()
         return received
 
-    def by_columns(self, m: Tensor, function: Callable[[Tensor], Tensor], width: int = 1) -> Tensor:
+    def by_columns(self, m: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
         """A function that acts on each column, (·, C) -> (R, C), of which each process has a share.
 
-        The result is the same in all of them. Shares are whole blocks of `width` columns; fewer
-        blocks than processes are not shared.
+        The result is the same in all of them. Fewer columns than processes are not shared.
         """
-        blocks = -(-m.shape[1] // width)
-        if blocks < self.size or self.size == 1:
+        if m.shape[1] < self.size or self.size == 1:
             return function(m)
-        shares = [
-            slice(share.start * width, min(share.stop * width, m.shape[1]))
-            for share in self.shares(blocks)
-        ]
+        shares = self.shares(m.shape[1])
         mine = function(m[:, shares[self.rank]].contiguous())
         shapes = [(len(mine), share.stop - share.start) for share in shares]
         found = self.exchanged([mine] * self.size, shapes)

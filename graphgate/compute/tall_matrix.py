@@ -10,7 +10,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import IO
+from typing import IO, Self
 
 import torch
 from torch import Tensor
@@ -46,6 +46,13 @@ class TallMatrix:
             self._file = file
             weakref.finalize(self, file.close)
 
+    @classmethod
+    def of(cls, rows: Tensor) -> Self:
+        """A matrix, or a vector, in memory as one block."""
+        matrix = cls(len(rows), [slice(0, rows[:1].numel())], rows.dtype)
+        matrix.write_block(0, rows)
+        return matrix
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -66,6 +73,10 @@ class TallMatrix:
         """(M, C), all columns of some rows; not a view unless there is one block."""
         found = [self._part(number, rows) for number in range(len(self.columns))]
         return found[0] if len(found) == 1 else torch.cat(found, dim=1)
+
+    def whole(self) -> Tensor:
+        """(N, C), all rows."""
+        return self.rows(slice(0, len(self)))
 
     def write_rows(self, rows: slice, values: Tensor) -> None:
         """Set all columns of some rows; blocks in memory must have been written."""

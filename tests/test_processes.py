@@ -8,8 +8,8 @@ import pytest
 import torch
 from processes import run_in_processes
 
+from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import InputError, LostProcessError
-from graphgate.training.distributed import Processes, current_processes
 
 
 def exchanges(processes):
