@@ -91,7 +91,8 @@ def test_samples_at_the_same_coordinates_are_not_connected(tissue):
 def test_a_symmetric_obsp_is_undirected_and_keeps_its_weights(tissue):
     weights = sp.random_array((64, 64), density=0.1, random_state=np.random.default_rng(0))
     tissue.obsp["connectivities"] = sp.csr_matrix(weights + weights.T)
-    graph = from_anndata(tissue, obsp="connectivities")
+    with pytest.warns(InputWarning, match=r"ignored \d edges of .* from a cell to itself"):
+        graph = from_anndata(tissue, obsp="connectivities")
     assert not graph.directed
     assert graph.weighted
     expected = tissue.obsp["connectivities"].toarray()

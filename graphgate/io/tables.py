@@ -123,6 +123,8 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
     try:
         if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
             named = any(name is not None for name in frame.index.names)
+            if not named and frame.index.dtype.kind not in "iu":
+                warn_ignored(what, "index", ["it has no name"], "name it to make it a column")
             frame = frame.reset_index() if named else frame
             check_names(what, list(frame.columns))  # Arrow would convert any name to text
             return pa.Table.from_pandas(frame, preserve_index=False)

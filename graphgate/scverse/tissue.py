@@ -236,6 +236,14 @@ def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, b
     attended = sp.csr_array(adata.obsp[key])
     directed = bool((attended != attended.T).nnz)
     entries = attended.T.tocoo()
+    loops = entries.row == entries.col
+    if count := int(np.count_nonzero(entries.data[loops])):
+        warnings.warn(
+            f"ignored {count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] from a cell to "
+            "itself",
+            InputWarning,
+            stacklevel=4,
+        )
     across = samples[entries.row] != samples[entries.col]
     if across.any():
         count = int(across.sum() if directed else across.sum() // 2)
