@@ -783,7 +783,7 @@ COMMANDS = [
     ["store"],
     *(
         ["store", name]
-        for name in ("create", "add", "remove", "info", "history", "rollback", "prune")
+        for name in ("create", "add", "remove", "info", "history", "rollback", "prune", "check")
     ),
     *(["store", name] for name in ("export", "refresh", "refit", "erase", "drift", "similar")),
     ["estimate"],

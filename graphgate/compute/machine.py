@@ -36,6 +36,15 @@ def resident_bytes() -> int:
     return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
 
 
+def peak_bytes() -> int:
+    """The most that the process has taken; on Linux, since the peak was last reset."""
+    peak = _field(Path("/proc/self/status"), "VmHWM:")
+    if peak is not None:
+        return peak * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 def shortage(needed: int, available: int, *, limited: bool = False) -> str:
     """What a fit lacks, what takes the rest, and how much would do, as the end of a sentence.
 
