@@ -184,10 +184,9 @@ def tables() -> dict[str, str]:
     made = {"fuzzing": fuzzing()} if list(RESULTS.glob("*.json")) else {}
     if all(path.exists() for path in (HOSTILE, FAULTS, FLOORS, REFUSALS)):
         made["robustness"] = summary()
-    tables = {HOSTILE: hostile, REFUSALS: refusals, MUTANTS: mutants, COVERAGE: coverage}
-    tables[STORES] = stores
+    tables = {HOSTILE: hostile, REFUSALS: refusals, STORES: stores, MUTANTS: mutants}
     names = {HOSTILE: "hostile_files", FLOORS: "floors"}
-    for path, table in (tables | {FLOORS: floors}).items():
+    for path, table in (tables | {COVERAGE: coverage, FLOORS: floors}).items():
         if path.exists():
             made[names.get(path, path.stem)] = table()
     return made
