@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from processes import run_in_processes
 from test_collapsed import LAYERS, LOSSES, assert_same
 
+from graphgate.compute import machine
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.processes import Processes
 from graphgate.datasets.synthetic import community_graph
@@ -22,7 +23,7 @@ from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training import blocked_step, memory, part_objective
+from graphgate.training import blocked_step, part_objective
 from graphgate.training import objective as objectives
 from graphgate.training.blocked_step import BlockedStep
 from graphgate.training.memory import training_bytes
@@ -178,7 +179,7 @@ def test_a_fit_in_less_memory_gives_the_same_result(monkeypatch, preset):
     graph = community_graph(3000, 9000, 200, n_entries=30_000)
     settings = {"dims": (64, 64), "preset": preset, "epochs": 4, "random_state": 0}
     settings |= {"dtype": "float64", "progress": False}
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 0)  # the limit is for training alone
+    monkeypatch.setattr(machine, "resident_bytes", lambda: 0)  # the limit is for training alone
     whole, step = fitted(GATE(**settings), graph, monkeypatch)
     assert isinstance(step, CollapsedStep)
     monkeypatch.setattr(blocked_step, "_CHUNK", 1 << 14)  # else, chunks are larger than the graph
