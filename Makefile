@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test check site format benchmark results figures docs clean
+.PHONY: demo test check processors site format benchmark results figures docs clean
 
 demo: $(VENV)/.run  ## train on bundled data; results go to demo/
 	$(BIN)/graphgate demo --out demo
@@ -15,6 +15,9 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+processors: $(VENV)/.dev  ## run the numerical tests with the kernels of a processor without AVX-512
+	$(BIN)/python scripts/emulate_processors.py --only AVX2 -n auto --maxprocesses 8 --dist worksteal
 
 site: $(VENV)/.dev  ## build the documentation in build/site and run its tutorials
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site
@@ -44,8 +47,10 @@ results: $(VENV)/.dev  ## run what is missing in results/runs; takes hours from 
 	$(BIN)/graphgate reproduce formulations
 	$(BIN)/graphgate reproduce ablation
 	$(BIN)/graphgate reproduce edges
+	$(BIN)/graphgate reproduce unseen
 	$(BIN)/graphgate reproduce clustering
 	$(BIN)/graphgate reproduce links
+	$(BIN)/graphgate reproduce quality
 	$(MAKE) docs
 
 figures: $(VENV)/.dev  ## redraw the figures in docs/ from results/ and a model trained on Cora

@@ -23,7 +23,7 @@ from peers import start_weights
 from synthetic import block_graph
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
-from graphgate.experiments.measure import measured, resident
+from graphgate.compute.measure import measured, resident
 from graphgate.io.files import write_json
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix

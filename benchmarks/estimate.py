@@ -22,13 +22,13 @@ import numpy as np
 from machine import description, listed, ratio_spread, use_threads
 from synthetic import block_graph
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.measure import measured, resident
 from graphgate.estimators.estimate import measured_time, plan_for
 from graphgate.estimators.gate import GATE
-from graphgate.experiments.measure import measured, resident
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
 from graphgate.training.memory import training_bytes
-from graphgate.training.plan import GraphCounts
 
 CASES: dict[str, dict[str, Any]] = {
     "sparse": {"dims": (512, 512)},

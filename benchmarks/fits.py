@@ -20,35 +20,40 @@ from typing import Any
 import isolated
 from machine import description, listed, use_threads
 
+from graphgate.compute.measure import measured
 from graphgate.datasets.archives import list_archives
 from graphgate.datasets.planetoid import NAMES
-from graphgate.experiments.measure import measured
-from graphgate.experiments.methods import find_method
-from graphgate.experiments.quality import METHODS, QUICK, QualityRun
 from graphgate.io.files import write_json
+from graphgate.paper.experiments.experiment import QUICK, find_experiment
+from graphgate.paper.experiments.methods import find_row
+from graphgate.paper.experiments.reproduce import QUALITY
+from graphgate.paper.experiments.run_store import named_dataset
 
 COMPLETE = "python benchmarks/fits.py --graphs FOLDER --json results/benchmarks/fits.json"
 FEW = 4  # epochs from which a long fit is projected
 EPOCHS = {"gate": 200}  # of a preset, where they are not among the parameters
 
 
-def fit(run: QualityRun, longest: float) -> dict[str, Any]:
+def fit(method: str, name: str, archive: Path | None, longest: float) -> dict[str, Any]:
     """In the child: what a fit takes, and whether that is projected."""
-    known, params, graph = find_method(run.method), run.params(), run.load().reveal()
-    made = known.make(params, run.seed)
-    epochs = getattr(made, "epochs", None) or EPOCHS.get(run.method)
-    if run.method not in QUICK and epochs is not None and run.method != "dgi":
+    experiment = find_experiment(method, name, "quality")
+    assert experiment is not None
+    known, params, seed = find_row(method), experiment.params, 0
+    graph = named_dataset(name, archive).graph.reveal()
+    made = known.make(params, seed)
+    epochs = getattr(made, "epochs", None) or EPOCHS.get(method)
+    if method not in QUICK and epochs is not None and method != "dgi":
         spent = []
         with measured() as cost:
             for count in (1, 1, 1 + FEW):  # one warms up
                 start = time.perf_counter()
-                known.make(params | {"epochs": count}, run.seed).fit(graph)
+                known.make({**params, "epochs": count}, seed).fit(graph)
                 spent.append(time.perf_counter() - start)
         seconds = spent[1] + (epochs - 1) * max(0.0, spent[2] - spent[1]) / FEW
         if seconds > longest:
             return {"seconds": seconds, "projected": True, "peak_memory_mb": cost.peak_memory_mb}
-    elif run.method in QUICK:
-        known.make(params, run.seed).fit(graph)  # warms up
+    elif method in QUICK:
+        known.make(params, seed).fit(graph)  # warms up
     with measured() as cost:
         made.fit(graph)
     return {"seconds": cost.seconds, "projected": False, "peak_memory_mb": cost.peak_memory_mb}
@@ -58,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", type=Path, help="folder of further graphs, .npz archives")
     parser.add_argument("--names", help="graphs, separated by commas; default: all")
-    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--methods", default=",".join(QUALITY))
     parser.add_argument("--longest", type=float, default=15.0)
     parser.add_argument("--limit", type=float, default=16.0, help="GiB that a fit may take")
     parser.add_argument("--json", type=Path)
@@ -66,14 +71,12 @@ def main() -> None:
     given = parser.parse_args()
     archives = {} if given.graphs is None else list_archives(given.graphs)
     names = listed(given.names) if given.names else [*NAMES, *archives]
-    runs = [
-        QualityRun(method, name, 0, None if name in NAMES else archives[name])
-        for name in names
-        for method in listed(given.methods)
-    ]
+    runs = [(method, name) for name in names for method in listed(given.methods)]
     if given.child:
         warnings.simplefilter("ignore")
-        isolated.answer(lambda: fit(runs[0], given.longest), given.limit)
+        method, name = runs[0]
+        archive = None if name in NAMES else archives[name]
+        isolated.answer(lambda: fit(method, name, archive, given.longest), given.limit)
         return
     result: dict[str, Any] = {"fits": {}}
     if given.json and given.json.exists():
@@ -81,13 +84,13 @@ def main() -> None:
     result |= description("fits.py", use_threads(None), COMPLETE) | {"longest": given.longest}
     common = ["--longest", str(given.longest), "--limit", str(given.limit)]
     common += ["--graphs", str(given.graphs)] if given.graphs else []
-    for run in runs:
-        stored = result["fits"].setdefault(run.graph, {})
-        if run.method in stored:
+    for method, name in runs:
+        stored = result["fits"].setdefault(name, {})
+        if method in stored:
             continue
-        options = ["--names", run.graph, "--methods", run.method]
-        stored[run.method] = isolated.run("fits.py", "--child", *options, *common)
-        print(run.graph, run.method, stored[run.method], flush=True)
+        options = ["--names", name, "--methods", method]
+        stored[method] = isolated.run("fits.py", "--child", *options, *common)
+        print(name, method, stored[method], flush=True)
         if given.json:
             write_json(given.json, result)
 

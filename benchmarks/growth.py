@@ -21,7 +21,7 @@ from peers import make_peer
 from synthetic import block_graph
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
-from graphgate.experiments.measure import measured, resident
+from graphgate.compute.measure import measured, resident
 from graphgate.io.files import write_json
 
 

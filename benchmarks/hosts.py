@@ -16,9 +16,10 @@ from typing import Any
 
 from report import markdown
 
-from graphgate.linear.linear_plan import EXTRA, LinearPlan, LinearSize
-from graphgate.training.memory import format_bytes, graph_bytes
-from graphgate.training.plan import GraphCounts
+from graphgate.compute.counts import GraphCounts, graph_bytes
+from graphgate.compute.decomposition import EXTRA
+from graphgate.compute.machine import format_bytes
+from graphgate.linear.linear_plan import LinearPlan
 
 MEASURED = Path(__file__).parents[1] / "results" / "benchmarks" / "large.json"
 SIZES = ((1_000_000, 10_000_000), (10_000_000, 100_000_000), (100_000_000, 1_000_000_000))
@@ -31,39 +32,37 @@ _STEPS = 150  # of GATE by parts, whatever the size
 _PARAMETERS = 1000 * 512 + 512 * 512 + 4 * 512
 
 
-def size(nodes: int, edges: int) -> LinearSize:
-    return LinearSize(GraphCounts.planned(nodes, edges, 1000, 0.02), 128, True)
+def plan_of(nodes: int, edges: int) -> LinearPlan:
+    return LinearPlan.of(GraphCounts.planned(nodes, edges, 1000, 0.02), 128, structure=True)
 
 
-def linear_traffic(run: LinearSize, hosts: int) -> float:
+def linear_traffic(plan: LinearPlan, hosts: int) -> float:
     """Bytes that every host sends in a fit of the linear method."""
-    n, plan = run.counts.nodes, LinearPlan.of(run.counts.nodes)
-    r, d, k = plan.coordinates, plan.decoder_coordinates, plan.factors + EXTRA
+    n, sizes = plan.counts.nodes, plan.sizes
+    r, d, k = sizes.coordinates, sizes.decoder_coordinates, sizes.factors + EXTRA
     away = (hosts - 1) / hosts
     states = (5 * r + 6 * d) * n / hosts * away  # a share of the columns becomes one of the rows
-    factors = 2 * (4 * k + plan.factors) * n * away  # columns that all hosts need, two times
-    return 4 * (states + factors + run.n_components * n * away)
+    factors = 2 * (4 * k + sizes.factors) * n * away  # columns that all hosts need, two times
+    return 4 * (states + factors + plan.n_components * n * away)
 
 
-def effort(run: LinearSize, plan: LinearPlan) -> float:
+def effort(plan: LinearPlan) -> float:
     """What there is to compute, in numbers that sparse products read."""
-    work = run.work(plan)
+    work = plan.work()
     return work.sparse + work.gathered + work.dense / _DENSE
 
 
-def linear_seconds(run: LinearSize, hosts: int, measured: dict[str, Any]) -> float:
+def linear_seconds(plan: LinearPlan, hosts: int, measured: dict[str, Any]) -> float:
     """Work that hosts share, work that each of them does, and traffic."""
-    reference = size(measured["nodes"], measured["edges"])
-    plan = LinearPlan.of(run.counts.nodes)
+    reference = plan_of(measured["nodes"], measured["edges"])
     # Reading, normalizing and orthonormalizing are done by all hosts.
     share = (1 - _REPEATED) / hosts + _REPEATED
-    grown = effort(run, plan) / effort(reference, LinearPlan.of(reference.counts.nodes))
-    return measured["seconds"] * grown * share + linear_traffic(run, hosts) / BANDWIDTH
+    grown = effort(plan) / effort(reference)
+    return measured["seconds"] * grown * share + linear_traffic(plan, hosts) / BANDWIDTH
 
 
-def linear_memory(run: LinearSize) -> int:
-    plan = LinearPlan.of(run.counts.nodes)
-    return run.bytes(plan) + graph_bytes(run.counts)
+def linear_memory(plan: LinearPlan) -> int:
+    return plan.bytes + graph_bytes(plan.counts)
 
 
 def epoch_traffic(nodes: int, edges: int, hosts: int) -> float:
@@ -76,14 +75,14 @@ def epoch_traffic(nodes: int, edges: int, hosts: int) -> float:
 
 def rows(measured: dict[str, Any]) -> Iterator[list[str]]:
     for nodes, edges in SIZES:
-        run = size(nodes, edges)
+        plan = plan_of(nodes, edges)
         for hosts in HOSTS:
             yield [
                 f"{nodes / 1e6:,.0f} M / {edges / 1e6:,.0f} M",
                 str(hosts),
-                f"{linear_seconds(run, hosts, measured) / 60:,.0f} min",
-                format_bytes(linear_memory(run)),
-                format_bytes(linear_traffic(run, hosts)),
+                f"{linear_seconds(plan, hosts, measured) / 60:,.0f} min",
+                format_bytes(linear_memory(plan)),
+                format_bytes(linear_traffic(plan, hosts)),
                 format_bytes(_STEPS * 4 * _PARAMETERS * (hosts - 1)),
                 format_bytes(epoch_traffic(nodes, edges, hosts)),
             ]

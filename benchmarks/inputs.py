@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from graphgate.datasets.citation import NAMES, load_dataset
 from graphgate.estimators.hyperparameters import find_preset
-from graphgate.experiments.experiment import find_experiment
 from graphgate.graph.graph import Graph
 from graphgate.nn.losses import Loss
+from graphgate.paper.experiments.experiment import find_experiment
 
 WORDNET_VARIABLE = "GRAPHGATE_WORDNET"
 DIMS = (512, 512)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphgate.experiments.limited_run import is_memory_error
+from graphgate.paper.experiments.limited_run import is_memory_error
 
 OUT_OF_MEMORY = "out of memory"
 

@@ -37,13 +37,13 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 from synthetic import block_graph
 
+from graphgate.compute.measure import resident
 from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.experiments.measure import resident
-from graphgate.experiments.quality import random_probe
 from graphgate.io.embeddings import read_embedding, write_embedding
 from graphgate.io.files import write_json
 from graphgate.io.graph_files import read_graph
 from graphgate.linear import linear_plan
+from graphgate.paper.experiments.quality import random_probe
 from graphgate.tasks.clustering import agreement as agreement_of
 from graphgate.tasks.clustering import cluster_vectors
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from machine import description, ratio_spread, spread, use_threads
 
 from graphgate.datasets.citation import available_split
-from graphgate.experiments.experiment import find_experiment
-from graphgate.experiments.parallel import available_cores, faster_n_jobs, run_unordered
-from graphgate.experiments.run_store import RunSpec
 from graphgate.io.files import write_json
+from graphgate.paper.experiments.experiment import find_experiment
+from graphgate.paper.experiments.parallel import available_cores, faster_n_jobs, run_unordered
+from graphgate.paper.experiments.run_store import RunSpec
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphgate.io.provenance import versions
+from graphgate.io.provenance import processor, versions
 
 Spread = dict[str, float]
 
@@ -37,15 +36,6 @@ def use_threads(wanted: int | None) -> int:
     if wanted is not None:
         torch.set_num_threads(wanted)
     return torch.get_num_threads()
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def has_geometric() -> bool:

@@ -14,7 +14,7 @@ from machine import use_threads
 from peers import make_peer
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library, for every peer
-from graphgate.experiments.measure import measured, resident
+from graphgate.compute.measure import measured, resident
 
 EPOCHS = 3
 

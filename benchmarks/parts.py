@@ -26,19 +26,19 @@ from inputs import DIMS, read_wordnet, wordnet_file
 from machine import description, listed, use_threads
 from synthetic import block_graph
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.measure import measured
 from graphgate.datasets.citation import NAMES, load_dataset
 from graphgate.datasets.splits import random_split
 from graphgate.errors import TrainingWarning
 from graphgate.estimators.gate import GATE
-from graphgate.experiments.experiment import find_experiment
-from graphgate.experiments.measure import measured
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
 from graphgate.nn.collapsed import chain
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.pattern import AttentionPattern, dot_on
+from graphgate.paper.experiments.experiment import find_experiment
 from graphgate.tasks.classification import probe_predictions
-from graphgate.training.plan import GraphCounts
 
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {"preset": "authors", "epochs": 200, "batch_size": "full"},

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from report import PEERS, TITLES
 
-from graphgate.experiments.methods import find_method
-from graphgate.experiments.quality import QualityStore
+from graphgate.paper.experiments.comparison_table import ComparisonTable
+from graphgate.paper.experiments.methods import find_row
 
 # Okabe and Ito's colors, which color-blind readers can distinguish; hatches are for gray prints.
 COLOURS = {"ours": "#0072B2", "plain": "#E69F00", "pyg": "#009E73", "dense": "#999999"}
@@ -36,8 +36,8 @@ def draw(found: Mapping[str, Any], folder: Path) -> list[Path]:
     if "growth" in found and found["growth"]["exponents"]:
         pictures["benchmark-growth.png"] = growth_picture(found["growth"])
     if "fits" in found and found["fits"]["fits"]:
-        store = QualityStore(quality_report.STORE)
-        pictures["benchmark-quality.png"] = quality_picture(found["fits"]["fits"], store)
+        compared = quality_report.compared()
+        pictures["benchmark-quality.png"] = quality_picture(found["fits"]["fits"], compared)
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in pictures.items():
         # Without the program's version in it, equal results give equal files.
@@ -136,17 +136,17 @@ def growth_picture(growth: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def quality_picture(fits: Mapping[str, Any], store: QualityStore) -> Figure:
+def quality_picture(fits: Mapping[str, Any], compared: ComparisonTable) -> Figure:
     """Every method beside LinearGATE: difference in quality against ratio of time, by task."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     panels = figure.subplots(1, len(quality_report.TASKS), sharex=True)
     points: dict[str, Any] = {}
     for axes, (metric, title) in zip(panels, quality_report.TASKS.items(), strict=True):
         axes.axhline(0, color="black", linewidth=0.8)
-        found = quality_report.standings(fits, store, metric)
+        found = quality_report.standings(fits, compared, metric)
         for method, (difference, ratio, graphs) in found.items():
             marker, colour = METHOD_STYLES[method]
-            (points[f"{find_method(method).title} ({graphs})"],) = axes.plot(
+            (points[f"{find_row(method).title} ({graphs})"],) = axes.plot(
                 ratio, difference, marker, color=colour, markersize=14 if marker == "*" else 8
             )
         axes.set_xscale("log")

@@ -7,11 +7,11 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from graphgate.experiments.methods import find_method
-from graphgate.experiments.quality import METHODS, QualityStore
-from graphgate.experiments.quality_table import values
+from graphgate.paper.experiments.comparison_table import ComparisonTable
+from graphgate.paper.experiments.methods import find_row
+from graphgate.paper.experiments.reproduce import QUALITY, reproduce
 
-STORE = Path(__file__).resolve().parents[1] / "results" / "quality"
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 TASKS = {"accuracy": "probe accuracy, random split", "nmi": "NMI of k-means", "auc": "AUC of links"}
 OURS = "linear"
 
@@ -31,10 +31,10 @@ class Standing(NamedTuple):
 def table(fits: Mapping[str, Any], markdown: Callable[[list[str], list[list[str]]], str]) -> str:
     """Seconds of a fit, and the peak of its process in GiB; projected ones are marked."""
     rows = []
-    for method in METHODS:
+    for method in QUALITY:
         cells = [_cell(found.get(method)) for found in fits.values()]
         if any(cells):
-            rows.append([find_method(method).title, *cells])
+            rows.append([find_row(method).title, *cells])
     return markdown(["seconds (GiB)", *fits], rows)
 
 
@@ -48,13 +48,20 @@ def _cell(found: Mapping[str, Any] | None) -> str:
     return f"{about}{shown} ({found['peak_memory_mb'] / 1024:.1f})"
 
 
-def standings(fits: Mapping[str, Any], store: QualityStore, metric: str) -> dict[str, Standing]:
+def compared(results: Path = RESULTS) -> ComparisonTable:
+    """The stored comparison."""
+    table = reproduce("quality", results=results, run=False)
+    assert isinstance(table, ComparisonTable)
+    return table
+
+
+def standings(fits: Mapping[str, Any], stored: ComparisonTable, metric: str) -> dict[str, Standing]:
     """Every method that has finished on some graph, in the order of the comparison."""
     found = {}
-    for method in METHODS:
+    for method in QUALITY:
         pairs = []
         for graph, costs in fits.items():
-            theirs, ours = (values(store, name, graph, metric) for name in (method, OURS))
+            theirs, ours = (stored.values(name, graph, metric) for name in (method, OURS))
             seconds = [costs.get(name, {}).get("seconds") for name in (method, OURS)]
             if theirs and ours and None not in seconds:
                 pairs.append((mean(theirs) - mean(ours), seconds[0] / seconds[1]))

@@ -24,7 +24,7 @@ from machine import description, spread, use_threads
 from peers import make_peer
 
 import graphgate.estimators.gate  # what a user imports counts as library
-from graphgate.experiments.measure import measured, resident
+from graphgate.compute.measure import measured, resident
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
 from graphgate.io.graph_files import read_graph

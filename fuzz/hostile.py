@@ -17,8 +17,8 @@ from typing import Any
 
 from hostile_files import HOSTILE, LARGEST, Hostile
 
+from graphgate.compute.measure import measured, resident
 from graphgate.errors import InputError
-from graphgate.experiments.measure import measured, resident
 from graphgate.io.files import write_json
 from graphgate.io.provenance import versions
 

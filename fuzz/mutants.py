@@ -22,8 +22,8 @@ from graphgate.io.files import write_json
 from graphgate.io.provenance import versions
 
 ROOT = Path(__file__).parents[1]
-RUNS, STORE = "estimators/runs.py", "experiments/run_store.py"
-GRID, REPRODUCE = "experiments/grid.py", "experiments/reproduce.py"
+RUNS, STORE = "estimators/runs.py", "paper/experiments/run_store.py"
+GRID, REPRODUCE = "paper/experiments/grid.py", "paper/experiments/reproduce.py"
 MATRICES, WORD2VEC = "io/matrices.py", "io/word2vec.py"
 TENSORS, NUMPY, MARKET = "io/tensors.py", "io/numpy_files.py", "io/matrix_market.py"
 LIMITS, CLAIMS, CSV = "io/limits.py", "io/parquet_claims.py", "io/csv_reader.py"
@@ -82,35 +82,33 @@ BUGS = (
     Bug(RUNS, "torch.set_num_threads(threads)", "pass"),
     Bug(RUNS, "name not in record.inputs or file_sha256", "file_sha256"),
     Bug(RUNS, "**options.to_dict())", ")"),
-    Bug(STORE, 'experiment.unseen if experiment.setting == "inductive" else ()', "()"),
-    Bug(STORE, "if known.code() != self.code:", "if False:"),
+    Bug(STORE, 'experiment.unseen if setting == "inductive" else ()', "()"),
+    Bug(STORE, "if source_digest(self.method) != self.code:", "if False:"),
     Bug(STORE, "random_split(graph.labels, self.seed)", "random_split(graph.labels, 0)"),
     Bug(STORE, "elif self.split != dataset.split:", "elif False:"),
-    Bug(
-        STORE, "graph = dataset.graph if known.features else", "graph = dataset.graph if True else"
-    ),
+    Bug(STORE, "graph = dataset.graph if row.features else", "graph = dataset.graph if True else"),
     Bug(STORE, "sort_keys=True", "sort_keys=False"),
-    Bug(STORE, "!= spec.fields():", "== spec.fields():"),
-    Bug(STORE, "if path not in self._known:", "if True:"),
-    Bug(STORE, "self._known[path] = result", "pass"),
-    Bug(STORE, "            except FileNotFoundError:\n                return None\n", ""),
+    Bug(STORE, "if file not in self._read:", "if True:"),
+    Bug(STORE, "self._read.pop(spec.file, None)", "pass"),
+    Bug(STORE, "runs.setdefault(key, (split, result))", "runs[key] = split, result"),
+    Bug(STORE, 'or fields["seed"] != result.seed', ""),
     Bug(STORE, 'r"[^\\w.-]+"', 'r"[^\\w./-]+"'),
     Bug(GRID, "scores.index(max(scores))", "scores.index(min(scores))"),
     Bug(GRID, "if len(scores) == len(specs) else None", "if scores else None"),
     Bug(GRID, "range(self.n_runs or experiment.n_runs)", "range(experiment.n_runs)"),
-    Bug(GRID, "{spec.file: spec for spec in specs}", "dict(enumerate(specs))"),
+    Bug(GRID, "{spec.key: spec for spec in specs}", "dict(enumerate(specs))"),
     Bug(GRID, "if self.store.find(spec) is None]", "]"),
     Bug(GRID, "grid.store.add(spec, outcome)", "pass"),
     Bug(GRID, "n_new += 1", "n_new += 2"),
     Bug(GRID, "except Exception as error:", "except InputError as error:"),
-    Bug(GRID, "(grid.sweep_specs, grid.table_specs)", "(grid.table_specs, grid.sweep_specs)"),
+    Bug(GRID, "(grid.first_specs, grid.table_specs)", "(grid.table_specs, grid.first_specs)"),
     Bug(GRID, "the first error: {failures[0]}", "the first error: {failures[-1]}"),
     Bug(REPRODUCE, "split not in _SPLITS", "False"),
     Bug(REPRODUCE, "if split is None and not run:", "if split is None:"),
     Bug(REPRODUCE, "if table not in TABLES:", "if False:"),
     Bug(REPRODUCE, "else len(order))", "else 0)"),
-    Bug(REPRODUCE, "ResultsTable(grid, datasets, n_new)", "ResultsTable(grid, datasets)"),
-    Bug(REPRODUCE, "if methods and not any(", "if False and not any("),
+    Bug(REPRODUCE, "kind(grid, datasets, n_new)", "kind(grid, datasets)"),
+    Bug(REPRODUCE, "if not any(", "if False and not any("),
     Bug(MATRICES, "row = column - offsets", "row = column + offsets"),
     Bug(MATRICES, "(row >= 0) & (row < shape[0])", "(row < shape[0])"),
     Bug(MATRICES, "(row >= 0) & (row < shape[0])", "(row >= 0)"),
@@ -232,7 +230,10 @@ def noticed_by(bug: Bug, folder: Path) -> str | None:
     good = path.read_text("utf-8")
     assert bug.text in good, bug
     path.write_text(good.replace(bug.text, bug.bug, 1), "utf-8")
-    tests = [f"tests/test_{name}.py" for name in TESTS[bug.file]]
+    named = {f"test_{name}.py" for name in TESTS[bug.file]}
+    tests = [
+        str(path) for path in sorted((folder / "tests").rglob("test_*.py")) if path.name in named
+    ]
     options = ["-q", "-x", "-p", "no:cacheprovider", "--tb=no"]
     # A thread ends a process that waits in a library for ever, without naming the test.
     options += ["-o", "timeout=120", "-o", "timeout_method=thread"]

@@ -21,15 +21,14 @@ import scipy.sparse as sp
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.runs import write_run
-from graphgate.experiments.experiment import Experiment
-from graphgate.experiments.protocol import RunResult
-from graphgate.experiments.quality import QualityRun, QualityStore
-from graphgate.experiments.run_store import RunSpec, RunStore
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import write_embedding
 from graphgate.io.graph_writer import write_graph
 from graphgate.io.networkx import to_networkx
+from graphgate.paper.experiments.experiment import Experiment
+from graphgate.paper.experiments.protocol import RunResult
+from graphgate.paper.experiments.run_store import RunSpec, RunStore
 
 
 @cache
@@ -194,15 +193,6 @@ def stored_run() -> bytes:
     try:
         RunStore(folder).add(SPEC, RunResult(0, metrics, 1.0, 2.0, 1))
         return (folder / SPEC.file).read_bytes()
-    finally:
-        shutil.rmtree(folder)
-
-
-def stored_quality() -> bytes:
-    folder = Path(tempfile.mkdtemp())
-    try:
-        QualityStore(folder).add(QualityRun("linear", "cora", 0), {"accuracy": 80.0})
-        return (folder / "cora" / "linear.json").read_bytes()
     finally:
         shutil.rmtree(folder)
 

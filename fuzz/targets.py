@@ -31,7 +31,6 @@ from seeds import (
     plain_graph,
     run_record,
     sparse_archives,
-    stored_quality,
     stored_run,
     tables,
     with_header,
@@ -43,6 +42,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))  # scripts, not a pack
 from graph_archive import ARCHIVE
 from old_pickles import fake_parts, old_pickle
 
+from graphgate.compute.scratch import Scratch
 from graphgate.datasets.archives import read_archive
 from graphgate.datasets.unpickler import load_content
 from graphgate.estimators.estimate import check_fits
@@ -50,14 +50,12 @@ from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import load_model
 from graphgate.estimators.runs import read_run
-from graphgate.experiments.quality import QualityStore
-from graphgate.experiments.run_store import RunStore
 from graphgate.io.embeddings import read_embedding
 from graphgate.io.graph_files import read_graph
 from graphgate.io.graph_writer import to_tables
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.tensors import read_tensors
-from graphgate.linear.scratch import Scratch
+from graphgate.paper.experiments.run_store import RunStore
 
 Seeds = Callable[[], list[bytes]]
 
@@ -99,13 +97,6 @@ def find_stored_run(path: Path) -> Any:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(path.read_bytes())
     return RunStore(path.parent).find(SPEC)
-
-
-def find_quality(path: Path) -> Any:
-    place = path.parent / "cora" / "linear.json"
-    place.parent.mkdir(exist_ok=True)
-    place.write_bytes(path.read_bytes())
-    return QualityStore(path.parent).runs("linear", "cora")
 
 
 def checkpoint_of(path: Path) -> Any:
@@ -218,8 +209,7 @@ def _others() -> dict[str, Target]:
             prepared_run,
             lambda: [run_record("gate"), run_record("linear")],
         ),
-        "stored-run": Target("r.json", find_stored_run, lambda: [stored_run()]),
-        "stored-quality": Target("q.json", find_quality, lambda: [stored_quality()]),
+        "stored-run": Target("r.jsonl", find_stored_run, lambda: [stored_run()]),
         "scratch-journal": Target(
             "progress.json",
             lambda path: Scratch(path.parent, "a"),
@@ -269,7 +259,6 @@ PARSERS: dict[str, tuple[str, ...]] = {
     "header of a model": ("header-gate", "header-linear"),
     "record of a run": ("run.json",),
     "stored result": ("stored-run",),
-    "stored quality": ("stored-quality",),
     "scratch journal": ("scratch-journal",),
     "Planetoid pickle": ("planetoid-pickle",),
 }

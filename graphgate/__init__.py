@@ -8,6 +8,7 @@ within its sub-package, whose docstring lists the modules in order:
     io             files and other libraries <-> graphs, embeddings, tensors
     datasets       the citation graphs and their splits
     preprocessing  attributes or edges -> features
+    compute        the machine, its processes, matrices with one row per node
     nn             the operators and equations of the paper
     training       the plan of a run, its objective and the loop
     linear         the linear auto-encoder, solved
@@ -16,10 +17,9 @@ within its sub-package, whose docstring lists the modules in order:
     service        a store over HTTP
     scverse        AnnData in and out
     tasks          embed, and uses of an embedding: clusters, classes, links
-    baselines      the methods the paper compares with
-    experiments    the paper's tables as data, and the runner
     visualization  figures and the interactive page
     cli            the command line
+    paper          baselines, tables and figures of the paper, and their commands
 """
 
 from importlib import import_module
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from graphgate.estimators.loading import load_model
     from graphgate.estimators.onnx_file import export_onnx
     from graphgate.estimators.runs import read_run, rerun, write_run
-    from graphgate.experiments.evaluation import evaluate
-    from graphgate.experiments.reproduce import reproduce
     from graphgate.graph.attributes import Attributes
     from graphgate.graph.graph import Graph
     from graphgate.graph.joining import join_graphs
@@ -57,6 +55,8 @@ if TYPE_CHECKING:
     from graphgate.io.pyg import from_pyg, to_pyg
     from graphgate.io.reading_options import ReadingOptions
     from graphgate.io.spreadsheets import spreadsheet_safe
+    from graphgate.paper.experiments.evaluation import evaluate
+    from graphgate.paper.experiments.reproduce import reproduce
     from graphgate.preprocessing.attribute_encoder import AttributeEncoder
     from graphgate.scverse.annotate import embed_anndata, transform_anndata
     from graphgate.scverse.conversion import from_anndata, to_anndata
@@ -109,7 +109,7 @@ _HOMES = {
     "embed": "tasks.holdings",
     "embed_anndata": "scverse.annotate",
     "estimate": "estimators.estimate",
-    "evaluate": "experiments.evaluation",
+    "evaluate": "paper.experiments.evaluation",
     "evaluate_links": "tasks.links",
     "export_onnx": "estimators.onnx_file",
     "extend_graph": "store.batch",
@@ -128,7 +128,7 @@ _HOMES = {
     "read_embedding": "io.embeddings",
     "read_graph": "io.graph_files",
     "read_run": "estimators.runs",
-    "reproduce": "experiments.reproduce",
+    "reproduce": "paper.experiments.reproduce",
     "rerun": "estimators.runs",
     "serve": "service.server",
     "similar": "store.neighbors",

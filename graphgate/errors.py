@@ -69,12 +69,18 @@ class MemoryLimitError(InputError):
         self.needed, self.available, self.fitting_dims = needed, available, fitting_dims
 
 
-class UnknownNodesError(InputError):
-    """Edges refer to nodes that are in no table.
+class UnknownNodesError(InputError, KeyError):
+    """A node is named that is in no table, or not in the graph or embedding that is asked for it.
 
-    >>> isinstance(UnknownNodesError("'zoe' is in no table"), InputError)
-    True
+    >>> from graphgate import Graph
+    >>> try:
+    ...     Graph([[1.0], [2.0]], ids=["a", "b"]).rows(["zoe"])
+    ... except KeyError as error:
+    ...     print(error)
+    the graph has no node with id 'zoe'; use the ids that it was created with
     """
+
+    __str__ = InputError.__str__  # that of a KeyError is in quotation marks
 
 
 class DivergenceError(InputError):

@@ -64,8 +64,8 @@ def make_environment(folder: Path) -> None:
 def run_tests(python: str, folder: Path, jobs: int) -> list[ET.Element]:
     """The test cases in the reports of pytest; in groups, because a crash ends one of them."""
     left_out = {f"test_{name}.py" for name in LEFT_OUT}
-    names = [path.name for path in sorted((ROOT / "tests").glob("test_*.py"))]
-    tests = [f"tests/{name}" for name in names if name not in left_out]
+    paths = [path for path in sorted(ROOT.glob("tests/**/test_*.py")) if path.name not in left_out]
+    tests = [str(path.relative_to(ROOT)) for path in paths]
     # Old libraries are told by new ones what is deprecated.
     flags = ["-q", "-rfE", "--tb=short", "-W", "ignore::DeprecationWarning"]
     flags += ["-p", "no:cacheprovider", "-o", "timeout=600"]

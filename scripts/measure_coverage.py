@@ -25,9 +25,9 @@ MODULES = (
     "graphgate/datasets/archives.py",
     "graphgate/datasets/unpickler.py",
     "graphgate/estimators/runs.py",
-    "graphgate/experiments/grid.py",
-    "graphgate/experiments/reproduce.py",
-    "graphgate/experiments/run_store.py",
+    "graphgate/paper/experiments/grid.py",
+    "graphgate/paper/experiments/reproduce.py",
+    "graphgate/paper/experiments/run_store.py",
 )
 TESTS = (
     *("archives", "csv_reader", "embeddings", "escapes", "files", "graph_files", "graph_tables"),
@@ -40,7 +40,8 @@ TESTS = (
 
 def measure(folder: Path) -> dict[str, Any]:
     """What `coverage json` reports, by file."""
-    tests = [f"tests/test_{name}.py" for name in TESTS]
+    named = {f"test_{name}.py" for name in TESTS}
+    tests = [str(path) for path in sorted(ROOT.glob("tests/**/test_*.py")) if path.name in named]
     environment = os.environ | {"COVERAGE_FILE": str(folder / "data")}
     coverage = [sys.executable, "-m", "coverage"]
     run = ["run", "--branch", f"--include={','.join(MODULES)}", "-m", "pytest", "-q", *tests]

@@ -22,18 +22,16 @@ import fuzz_report
 import hosts
 import report
 
-from graphgate.experiments.experiment import (
+from graphgate.paper.experiments.comparison_table import ComparisonTable
+from graphgate.paper.experiments.experiment import (
     CLASSIFICATION_SETTINGS,
     SETTINGS,
     find_experiment,
     with_std,
 )
-from graphgate.experiments.methods import find_method
-from graphgate.experiments.quality import METHODS as QUALITY_METHODS
-from graphgate.experiments.quality import QualityStore
-from graphgate.experiments.quality_table import cell, quality_markdown, values
-from graphgate.experiments.reproduce import reproduce
-from graphgate.experiments.results_table import ResultsTable
+from graphgate.paper.experiments.methods import find_row
+from graphgate.paper.experiments.reproduce import QUALITY, reproduce
+from graphgate.paper.experiments.results_table import ResultsTable
 
 ROOT = Path(__file__).parents[1]
 DATASETS = ("cora", "citeseer", "pubmed")
@@ -47,10 +45,7 @@ ATTENTION = ROOT / "docs" / "images" / "figures" / "cora-attention.json"
 
 def _stored(table: str, methods: list[str] | None = None) -> ResultsTable:
     """A table from results/runs, on the public split."""
-    results = ROOT / "results"
-    return reproduce(
-        table, methods=methods, datasets=DATASETS, split="public", results=results, run=False
-    )
+    return reproduce(table, methods=methods, results=ROOT / "results", run=False)
 
 
 def accuracy() -> str:
@@ -72,21 +67,27 @@ def accuracy() -> str:
     return report.markdown(heads, rows)
 
 
-def summary(store: QualityStore) -> str:
-    """Three tasks on two citation graphs, by all methods of the comparison, means in percent."""
-    metrics = {"public": "accuracy", "nmi": "NMI", "auc": "AUC"}
-    rows = []
-    for method in QUALITY_METHODS:
-        found = [values(store, method, graph, m) for graph in DATASETS[:2] for m in metrics]
-        cells = [f"{mean(each):.1f}" if each else "—" for each in found]
-        if any(found):
-            rows.append([find_method(method).title, *cells])
-    graphs = [name.capitalize() for name in DATASETS[:2]]
-    heads = [f"{graph} {title}" for graph in graphs for title in metrics.values()]
+def summary(compared: ComparisonTable) -> str:
+    """Three tasks on two citation graphs, by all methods of the comparison, in percent."""
+    metrics = {
+        "public": "accuracy, C chosen",
+        "public_paper_probe": "accuracy, C = 1",
+        "nmi": "NMI",
+        "auc": "AUC",
+    }
+    graphs = DATASETS[:2]
+    heads = [f"{graph.capitalize()} {title}" for graph in graphs for title in metrics.values()]
+    rows = [
+        [
+            find_row(method).title,
+            *(compared.text(method, graph, metric) for graph in graphs for metric in metrics),
+        ]
+        for method in QUALITY
+    ]
     return report.markdown(["method", *heads], rows)
 
 
-def published(store: QualityStore) -> str:
+def published(compared: ComparisonTable) -> str:
     """The accuracy of methods that are not in the paper, beside the published one.
 
     Where the comparison stopped a method for its time, the accuracy by the paper's probe is that of
@@ -100,11 +101,11 @@ def published(store: QualityStore) -> str:
         for graph in DATASETS:
             experiment = find_experiment(method, graph, "transductive")
             assert experiment is not None
-            ours = [cell(store, method, graph, m) for m in ("public", "public_paper_probe")]
-            if not values(store, method, graph, "public") and unlimited[graph].evaluation:
+            ours = [compared.text(method, graph, m) for m in ("public", "public_paper_probe")]
+            if not compared.values(method, graph, "public") and unlimited[graph].evaluation:
                 ours[1] = unlimited[graph].ours()
             reported = with_std(*experiment.published["accuracy"])
-            rows.append([find_method(method).title, graph.capitalize(), *ours, reported])
+            rows.append([find_row(method).title, graph.capitalize(), *ours, reported])
     heads = ["method", "graph", "strength chosen", "the paper's probe", "published"]
     return report.markdown(heads, rows)
 
@@ -233,13 +234,12 @@ def outputs() -> dict[str, str]:
 
 def tables() -> dict[str, str]:
     """Every table whose results are stored, by name."""
+    compared = _stored("quality")
+    assert isinstance(compared, ComparisonTable)
     made = {name: _stored(name).markdown() for name in (*SETTINGS, "ablation")}
     made |= {"accuracy": accuracy(), "observations": observations()}
     made |= {name: _stored(name).markdown() for name in ("edges", "unseen")}
-    store = QualityStore(ROOT / "results" / "quality")
-    if graphs := store.graphs():
-        made["quality"] = quality_markdown(store, QUALITY_METHODS, graphs)
-        made |= {"summary": summary(store), "published": published(store)}
+    made |= {"summary": summary(compared), "published": published(compared)}
     made |= {"choices": choices(), "decoder_terms": decoder_terms(), "defaults": defaults()}
     if ATTENTION.exists():
         made["attention"] = attention()

@@ -5,8 +5,8 @@ import scipy.sparse as sp
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from graphgate.baselines.supervised import ReceptiveField
 from graphgate.graph.graph import Graph
+from graphgate.paper.baselines.supervised import ReceptiveField
 
 
 def blocks(n: int = 120, classes: int = 3, *, val: bool = True) -> Graph:

@@ -11,15 +11,15 @@ import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 
-from graphgate.experiments.experiment import CLASSIFICATION_SETTINGS, find_experiment
-from graphgate.experiments.methods import METHODS, find_method
-from graphgate.experiments.protocol import embed_nodes, predict_classes
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
+from graphgate.paper.experiments.experiment import CLASSIFICATION_SETTINGS, find_experiment
+from graphgate.paper.experiments.methods import ROWS, find_row
+from graphgate.paper.experiments.protocol import embed_nodes, predict_classes
 
-CLASSIFIERS = [name for name, method in METHODS.items() if method.sees.endswith("Y")]
+CLASSIFIERS = [name for name, method in ROWS.items() if method.sees.endswith("Y")]
 # "gate-edges" is GATE on a dataset without features.
-EMBEDDERS = [n for n, method in METHODS.items() if n not in CLASSIFIERS and method.features]
+EMBEDDERS = [n for n, method in ROWS.items() if n not in CLASSIFIERS and method.features]
 TRANSDUCTIVE = {"deepwalk", "deepwalk-features", "label-propagation", "planetoid-t"}
 # Those of the second line are random only with more features than these graphs have.
 DETERMINISTIC = {
@@ -52,9 +52,9 @@ def quick(name: str, seed: Any = 0):
     """A method with the parameters of its experiment, but little work to do."""
     found = [find_experiment(name, "cora", setting) for setting in CLASSIFICATION_SETTINGS]
     params = next(experiment.candidates()[0] for experiment in found if experiment is not None)
-    known = find_method(name).make(params, 0).get_params()
+    known = find_row(name).make(params, 0).get_params()
     params |= {key: value for key, value in QUICK.items() if key in known}
-    return find_method(name).make(params, seed)
+    return find_row(name).make(params, seed)
 
 
 def blocks(seed: int = 0, n: int = 75, *, dense: bool = False, prefix: str = "n") -> Graph:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
+from graphgate import LinearGATE
+from graphgate.compute.columns import Columns
+from graphgate.compute.counts import GraphCounts
 from graphgate.graph.graph import Graph
-from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.linear_plan import LinearPlan
-from graphgate.linear.workspace import Workspace
+from graphgate.linear.model import LinearModel, solve
 
 
-def described(model: LinearModel):
-    """From a graph to coordinates, as `EdgeDecoder.fit` takes it."""
-
-    def describe(graph: Graph):
-        matrix = model.coordinates.weighted(graph.x)
-        return lambda columns: model.coordinates.block(matrix, columns)
-
-    return describe
+def engine_for(graph: Graph, dtype=torch.float64) -> Columns:
+    return Columns(graph.n_nodes, dtype)
 
 
-def workspace(n: int, **plan) -> Workspace:
-    return Workspace(LinearPlan(**plan), n)
+def fitted_model(
+    graph: Graph, n_components: int = 8, *, structure: bool = True, dtype=torch.float64
+) -> tuple[LinearModel, torch.Tensor]:
+    return solve(graph, n_components, engine_for(graph, dtype), 0, structure=structure)
+
+
+def plan_of(gate: LinearGATE, graph: Graph) -> LinearPlan:
+    """With as much memory as it takes."""
+    return gate.plan(GraphCounts.of(graph))
 
 
 def community_graph(

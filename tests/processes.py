@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import multiprocessing
 
-from graphgate.training.distributed import Processes, current_processes
+from graphgate.compute.processes import Processes, current_processes
 
 
 def run_in_processes(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:

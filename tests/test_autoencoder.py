@@ -16,6 +16,8 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.training.objective import loss_parts
 
+pytestmark = pytest.mark.numerical
+
 REFERENCE_ACTIVATIONS = {
     "identity": lambda m: m,
     "relu": torch.relu,

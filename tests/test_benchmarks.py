@@ -15,12 +15,14 @@ from graphs import random_graph
 
 from graphgate.errors import InputWarning
 from graphgate.estimators.gate import GATE
-from graphgate.experiments import quality
-from graphgate.experiments.quality import QualityRun, QualityStore
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_files import read_graph
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.losses import Loss
+from graphgate.paper.experiments.experiment import SETTINGS, find_experiment
+from graphgate.paper.experiments.protocol import RunResult
+from graphgate.paper.experiments.reproduce import QUALITY
+from graphgate.paper.experiments.run_store import RunSpec, RunStore
 from graphgate.training.objective import training_objective
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
@@ -267,14 +269,16 @@ FITS = {
 
 
 def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
-    store = QualityStore(tmp_path)
+    store = RunStore(tmp_path / "runs")
     for graph, method, nmi in [
-        *(("one", "linear", 50.0), ("one", "gae", 40.0)),
+        *(("one", "linear", 50.0), ("one", "gae", 40.0), ("one", "graphmae", None)),
         *(("two", "linear", 50.0), ("two", "gae", 70.0), ("three", "gae", 0.0)),
     ]:
-        store.add(QualityRun(method, graph, 0, Path(f"{graph}.npz")), {"nmi": nmi})
-    store.add(QualityRun("graphmae", "one", 0, Path("one.npz")), {"stopped": 60})
-    found = quality_report.standings(FITS, store, "nmi")
+        experiment = find_experiment(method, graph, "quality")
+        result = RunResult(0, dict.fromkeys(SETTINGS["quality"].all) | {"nmi": nmi})
+        store.add(RunSpec.of(experiment, "whole", experiment.params, 0), result)
+    compared = quality_report.compared(tmp_path)
+    found = quality_report.standings(FITS, compared, "nmi")
     assert found == {"gae": (5.0, 25.0, 2), "linear": (0.0, 1.0, 2)}
     table = quality_report.table(FITS, report.markdown)
     assert "| GAE | ≈ 20 (2.0) | 40 (2.0) |" in table
@@ -282,11 +286,11 @@ def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
     pytest.importorskip("matplotlib")
     import plots
 
-    figure = plots.quality_picture(FITS, store)
+    figure = plots.quality_picture(FITS, compared)
     assert [len(axes.lines) for axes in figure.axes] == [1, 3, 1]  # with that of zero
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.texts] == ["GAE (2)", "LinearGATE (2)"]
-    assert tuple(plots.METHOD_STYLES) == quality.METHODS
+    assert tuple(plots.METHOD_STYLES) == QUALITY
 
 
 def test_pictures_are_drawn(results, tmp_path):

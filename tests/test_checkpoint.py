@@ -36,6 +36,7 @@ def run(path, epochs: int, name: str = "r", every: int = 3, start=(4.0, -3.0)) -
     return parameters["p"].tolist(), history
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("cut", [1, 7, 20])
 def test_a_resumed_run_is_bit_identical_to_an_unbroken_one(path, cut, logged):
     expected = run(None, 20)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from old_pickles import fake_parts
 
-from graphgate.datasets import bundled, citation, download, planetoid
+from graphgate.datasets import bundled, download, planetoid
 from graphgate.datasets.citation import (
     PAPER_STATISTICS,
     fetch_dataset,
@@ -25,6 +25,7 @@ from graphgate.datasets.citation import (
 )
 from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
+from graphgate.io.files import cache_folder
 
 NAMES = ("cora", "citeseer", "pubmed")
 
@@ -172,7 +173,7 @@ def test_a_named_folder_comes_first_then_the_variable_then_the_cache(fake_cora, 
     monkeypatch.setenv("GRAPHGATE_DATA", str(fake_cora))
     assert load_dataset("cora").origin == by_argument.origin
 
-    cache = citation.cache_folder()
+    cache = cache_folder("planetoid")
     cache.mkdir(parents=True)
     for file in fake_cora.iterdir():
         (cache / file.name).write_bytes(file.read_bytes())
@@ -193,7 +194,7 @@ def test_a_folder_with_some_of_the_files_names_the_missing_one(fake_cora):
 
 
 def test_an_incomplete_cache_is_ignored(fake_cora):
-    cache = citation.cache_folder()
+    cache = cache_folder("planetoid")
     cache.mkdir(parents=True)
     (cache / "ind.cora.x").write_bytes((fake_cora / "ind.cora.x").read_bytes())
     assert load_dataset("cora").origin == "bundled with the package"
@@ -218,13 +219,13 @@ def test_an_unknown_name_lists_the_known_ones(function, name):
 
 
 def test_the_cache_follows_the_xdg_standard(monkeypatch, tmp_path):
-    assert citation.cache_folder() == tmp_path / "cache" / "graphgate" / "planetoid"
+    assert cache_folder("planetoid") == tmp_path / "cache" / "graphgate" / "planetoid"
     monkeypatch.setenv("HOME", str(tmp_path))
     default = tmp_path / ".cache" / "graphgate" / "planetoid"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert citation.cache_folder() == default
+    assert cache_folder("planetoid") == default
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert citation.cache_folder() == default
+    assert cache_folder("planetoid") == default
 
 
 def test_importing_needs_no_torch_and_no_network():
@@ -292,7 +293,7 @@ def test_fetch_fills_the_cache_and_is_used_from_then_on(server):
     trouble["ind.cora.y"] = "unannounced"
     assert load_dataset("cora").split == "seeded"
     folder = fetch_dataset("cora", base_url=url)
-    assert folder == citation.cache_folder()
+    assert folder == cache_folder("planetoid")
     assert sorted(os.listdir(folder)) == sorted(planetoid.file_names("cora"))
     assert load_dataset("cora").origin == f"Planetoid files in {folder}"
     assert asked == list(planetoid.file_names("cora"))
@@ -338,7 +339,7 @@ def test_a_failed_fetch_is_one_sentence_and_leaves_nothing_half_written(
     with pytest.raises(InputError, match=rf"ind\.cora\.allx .*{words}") as caught:
         fetch_dataset("cora", base_url=url, timeout=0.2)
     assert "\n" not in str(caught.value)
-    assert sorted(os.listdir(citation.cache_folder())) == sorted(planetoid.file_names("cora")[:4])
+    assert sorted(os.listdir(cache_folder("planetoid"))) == sorted(planetoid.file_names("cora")[:4])
     troubles.clear()
     fetch_dataset("cora", base_url=url)
     assert load_dataset("cora").split == "public"
@@ -404,7 +405,7 @@ def test_verify_reports_every_copy(fake_cora):
     assert found[str(fake_cora), "ind.cora.y"] == "missing"
     assert found[str(fake_cora), "ind.cora.tx"] == "unreadable"
     assert found[str(fake_cora), "ind.cora.graph"] == "ok"
-    assert found[str(citation.cache_folder()), "ind.cora.graph"] == "missing"
+    assert found[str(cache_folder("planetoid")), "ind.cora.graph"] == "missing"
     assert found["bundled with the package", "cora.npz"] == "ok"
     assert len(found) == 17
 

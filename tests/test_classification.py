@@ -1,13 +1,16 @@
 """Classification of nodes by a probe, against scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
-from graphgate import Embedding, InputError, InputWarning, classify
+from graphgate import Embedding, InputError, InputWarning, classify, cluster
 from graphgate.tasks.classification import encode_labels, read_labels
+
+pytestmark = pytest.mark.numerical
 
 
 def some_classes() -> tuple[np.ndarray, np.ndarray]:
@@ -97,6 +100,16 @@ def test_codes_are_positions_in_the_sorted_classes():
     assert (codes.tolist(), classes) == ([1, -1, 0], ("a", "b"))
     codes, classes = encode_labels(z)
     assert (codes.tolist(), classes) == ([-1, -1, -1], ())
+
+
+def test_a_label_among_the_columns_of_the_vectors_is_warned_of():
+    z, labels = some_classes()
+    made = Embedding(np.arange(90), z, values(labels), ("section", "age"))
+    classify(made)
+    classify(made, pd.Series(values(labels), name="group"))
+    for function in (classify, cluster):
+        with pytest.warns(InputWarning, match="the column 'section' is one of those that the vec"):
+            function(made, labels=pd.Series(values(labels), name="section"))
 
 
 def test_labels_are_read_from_a_table(tmp_path):

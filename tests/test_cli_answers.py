@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from command_lines import amended
+from rounding import assert_equal_to_rounding
 
 from graphgate.estimators import estimate as estimates
 from graphgate.estimators import estimate as verdict
@@ -141,6 +143,23 @@ def test_cluster_finds_the_classes(run, method, source):
     assert result["command"].startswith("graphgate cluster")
 
 
+def test_a_label_that_the_vectors_were_made_from_is_warned_of(run):
+    """The file says which columns went in; others have other names, or do not say."""
+    options = ("edges.csv", "--nodes", "nodes.csv", "--components", "2")
+    code, _, err = run("embed", *options, "--drop", "q", "--label", "p", "--out", "in.parquet")
+    assert code == 0
+    assert "1 attribute (label)" in err
+    for command in ("classify", "cluster"):
+        _, _, err = run(command, "in.parquet", "--nodes", "nodes.csv", "--label", "label")
+        assert "the column 'label' is one of those that the vectors were made from" in err
+        _, _, err = run(command, "z.parquet", "--nodes", "nodes.csv")
+        assert err == ""
+    code, _, err = run("embed", *options, "--out", "without.npz")
+    assert "2 attributes (p, q)" in err
+    _, _, err = run("classify", "without.npz", "--nodes", "nodes.csv")
+    assert err == ""
+
+
 def test_clusters_without_labels(run):
     code, out, err = run("cluster", "bare.txt")
     assert (code, err) == (0, "")
@@ -239,7 +258,7 @@ def test_links_of_a_users_graph(run, dims):
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
         (
             ["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"],
-            "GCN is a classifier and has no",
+            "GCN is a classifier and gives no",
         ),
         (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be created"),
     ],
@@ -263,7 +282,7 @@ def test_an_estimate(run, graph):
     code, out, err = run("estimate", *graph, *options)
     assert code == 0
     assert err == ("" if "--nodes" not in graph else "Graph(30 nodes, 78 undirected edges, "
-                   "2 attributes, 3 classes)\n")  # fmt: skip
+                   "2 attributes (p, q), 3 classes)\n")  # fmt: skip
     for words in ("graph", "fit, in addition", "each of 7 epochs"):
         assert words in out
     found = json.loads(Path("e.json").read_text())
@@ -318,10 +337,22 @@ def test_embed_refuses_what_cannot_fit_unless_forced(run, monkeypatch):
     code, _, err = run(*embed_options())
     assert code == 2
     line = err.splitlines()[-1]
-    assert "of memory, but 25.0 MiB is available; --dims 128,128 would fit" in line
+    assert "of memory, but 25.0 MiB is available beside the " in line
+    assert "; --dims 128,128 would fit; `graphgate embed --force`" in line
     assert not Path("o.npz").exists()
     assert run(*embed_options(), "--dims", "128,128")[0] == 0
     assert run(*embed_options(), "--force")[0] == 0
+
+
+@pytest.mark.parametrize("method", ["linear", "gate"])
+def test_a_limit_says_what_takes_the_memory_and_which_limit_would_do(run, method):
+    options = ("embed", "edges.csv", "--nodes", "nodes.csv", "--method", method, "--out", "o.npz")
+    code, _, err = run(*options, "--memory-limit", "2MiB")
+    assert code == 2
+    assert "but the memory limit leaves 0 bytes beside the " in err
+    assert "--force" not in err
+    enough = re.search(r"raise it to ([\d.]+) ([MG]iB)", err)
+    assert run(*options, "--memory-limit", "".join(enough.groups()))[0] == 0
 
 
 # --- all that embed can write --------------------------------------------------------------------
@@ -355,7 +386,7 @@ def test_embed_writes_every_requested_output(run):
     graph = read_graph("edges.csv", "nodes.csv")
     gate = GATE.load("m.safetensors")
     with np.load("x.npz") as file:
-        np.testing.assert_array_equal(file["reconstruction"], gate.reconstruct(graph))
+        assert_equal_to_rounding(file["reconstruction"], gate.reconstruct(graph))
         assert file["feature_names"].tolist() == ["p", "q"]
     with np.load("o.npz") as file:
         assert file["labels"].tolist() == [name or "" for name in NAMES]
@@ -366,9 +397,12 @@ def test_embed_writes_every_requested_output(run):
         *("--attention", "again.csv"),
     )
     assert code == 0, err
-    assert Path("again.csv").read_bytes() == Path("a.csv").read_bytes()
+    again, first = (pyarrow.csv.read_csv(f"{name}.csv").to_pydict() for name in ("again", "a"))
+    assert again.keys() == first.keys()
+    for name, values in first.items():
+        assert again[name] == (pytest.approx(values) if isinstance(values[0], float) else values)
     with np.load("o.npz") as file:
-        np.testing.assert_array_equal(np.load("z.npy"), file["embedding"])
+        assert_equal_to_rounding(np.load("z.npy"), file["embedding"])
 
 
 @pytest.mark.parametrize(

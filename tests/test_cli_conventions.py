@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from graphgate.cli import app
+from graphgate.__main__ import app
 from graphgate.cli.conventions import EXIT_CODES, commands
 from graphgate.errors import InputError
 from graphgate.io.embeddings import write_embedding
@@ -18,7 +18,7 @@ GROUP = get_command(app)
 WRITES_ONLY = {  # files or a folder, and nothing that is not in them
     *("transform", "serve", "figures", "explore", "demo", "data fetch", "data export"),
     *("store create", "store add", "store remove", "store rollback", "store prune"),
-    *("store refresh", "store export", "onnx"),
+    *("store refresh", "store export", "store erase", "onnx"),
 }
 
 
@@ -160,7 +160,7 @@ def test_clusters_are_counted_and_described(run):
     write_embedding("cloud.csv", range(60), np.random.default_rng(0).normal(size=(60, 3)))
     code, out, _ = run("cluster", "cloud.csv")
     assert code == 0
-    assert "no clusters" in out
+    assert "no number of clusters is supported" in out
     for wrong in ("many", "0", "-1"):
         code, _, err = run("cluster", "embedding.parquet", "--clusters", wrong)
         assert code == 2

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from rounding import assert_equal_to_rounding
 
 from graphgate import GATE, LinearGATE, load_model, read_embedding, read_graph, write_graph
 from graphgate.datasets.synthetic import community_graph
@@ -30,6 +31,7 @@ def folder(tmp_path, monkeypatch, tables) -> Path:
     return tmp_path
 
 
+@pytest.mark.numerical
 def test_embed_solves_the_linear_method_and_reports(run):
     code, out, err = run("embed", *INPUT, "--out", "z.parquet", "--model", "m.safetensors")
     assert code == 0, err
@@ -38,7 +40,8 @@ def test_embed_solves_the_linear_method_and_reports(run):
     assert out.splitlines()[:2] == gate.report_.sentences()[:2]
     code, _, err = run("transform", "m.safetensors", *INPUT, "--out", "again.parquet")
     assert code == 0, err
-    assert Path("again.parquet").read_bytes() == Path("z.parquet").read_bytes()
+    again, z = (read_embedding(f"{name}.parquet").vectors for name in ("again", "z"))
+    assert_equal_to_rounding(again, z)
 
 
 def test_options_of_the_linear_method(run):
@@ -103,7 +106,7 @@ def test_the_table_and_the_page_show_edge_scores(run):
     np.testing.assert_allclose(table["score"], gate.score_edges(pairs), rtol=1e-6)
     assert '"edgeTitle":"edge score percentile"' in Path("p.html").read_text("utf-8")
     with np.load("x.npz") as file:
-        np.testing.assert_array_equal(file["reconstruction"], gate.reconstruct(graph))
+        assert_equal_to_rounding(file["reconstruction"], gate.reconstruct(graph), 10)
 
 
 def test_outputs_that_a_saved_model_does_not_have(run):
@@ -129,7 +132,7 @@ def test_a_run_is_repeated_bit_identically(run):
     assert 0 <= json.loads(Path("r/report.json").read_text())["edge_auc"] <= 1
     code, out, _ = run("embed", "--repeat", "r")
     assert code == 0
-    assert out.endswith("embedding: bit-identical to that of the run\n")
+    assert out.endswith("embedding: bit-identical to that of the run; largest difference 0\n")
 
 
 def test_predicted_links(run):

@@ -7,9 +7,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from rounding import assert_equal_to_rounding
 
 from graphgate import GATE, read_embedding, read_graph
-from graphgate.experiments.protocol import embed_nodes
+from graphgate.paper.experiments.protocol import embed_nodes
 
 PEOPLE = pd.DataFrame(
     {
@@ -93,7 +94,8 @@ def test_what_happens_to_unknown_nodes_is_reported(run, rule):
         assert read_embedding("z.parquet").ids.tolist() == [*PEOPLE.who, "stranger"]
 
 
-def test_a_saved_model_is_bit_identical_whatever_the_order_of_columns(run):
+@pytest.mark.numerical
+def test_a_saved_model_gives_the_same_vectors_whatever_the_order_of_columns(run):
     code, _, err = run(
         *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS),
         *("--out", "z.npy", "--model", "m.safetensors"),
@@ -107,7 +109,7 @@ def test_a_saved_model_is_bit_identical_whatever_the_order_of_columns(run):
         )
         assert code == 0, err
         assert "passport" not in err  # dropped, as in training
-        assert np.load("again.npy").tobytes() == np.load("z.npy").tobytes()
+        assert_equal_to_rounding(np.load("again.npy"), np.load("z.npy"))
     PEOPLE.drop(columns="age").to_csv("less.csv", index=False)
     code, _, err = run(
         *("transform", "m.safetensors", "ties.csv.gz", "--nodes", "less.csv", *COLUMNS),
@@ -117,6 +119,7 @@ def test_a_saved_model_is_bit_identical_whatever_the_order_of_columns(run):
     assert "'age'" in err.splitlines()[-1]
 
 
+@pytest.mark.numerical
 def test_unseen_nodes_are_embedded_as_the_inductive_evaluation_does(run):
     """Trained on a part, applied to the whole, through files and through the protocol."""
     TIES.drop(columns="since").iloc[:-1].to_parquet("ties.parquet")
@@ -139,7 +142,7 @@ def test_unseen_nodes_are_embedded_as_the_inductive_evaluation_does(run):
         *("--out", "all.npy"),
     )
     assert code == 0, err
-    assert np.load("all.npy").tobytes() == expected.tobytes()
+    assert_equal_to_rounding(np.load("all.npy"), expected, 100)
 
 
 def test_errors_of_the_encoder_name_the_file(run):
@@ -162,7 +165,9 @@ def test_edges_alone_are_enough(run):
     assert "no features" in err
     code, _, err = run("transform", "m.safetensors", "edges.csv", "--out", "again.csv")
     assert code == 0, err
-    assert Path("z.csv").read_bytes() == Path("again.csv").read_bytes()
+    again, z = (read_embedding(name) for name in ("again.csv", "z.csv"))
+    assert again.ids.tolist() == z.ids.tolist()
+    np.testing.assert_allclose(again.vectors, z.vectors, rtol=1e-4, atol=1e-6)
     code, _, err = run(
         "embed", "karate.graphml", *SETTINGS, "--label", "club", "--out", "k.parquet"
     )
@@ -170,6 +175,7 @@ def test_edges_alone_are_enough(run):
     assert set(read_embedding("k.parquet").labels) == {"Mr. Hi", "Officer"}
 
 
+@pytest.mark.numerical
 def test_a_repeated_run_reads_its_files_as_it_did(run):
     code, _, err = run(
         *("embed", "ties.csv.gz", "--nodes", "people.csv", *CHOSEN, *SETTINGS, "--run", "kept")

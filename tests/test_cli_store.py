@@ -71,6 +71,15 @@ def test_a_store_from_the_first_table_to_the_last(run):
     assert "version 7: 2 versions are kept" in done("prune", "s", "--keep", "2")
     code, _, err = run("store", "rollback", "s", "1")
     assert (code, "version 1 was pruned; there are 6 to 7" in err) == (2, True), err
+    Path("ids.txt").write_text("n7\nn8\n")
+    erased = done("erase", "s", "n3", "--ids", "ids.txt")
+    assert "version 8: 3 nodes are erased, and all older versions with them" in erased
+    assert "fitted from scratch on the other 27 nodes" in erased
+    assert len(Store.open("s").history()) == 1
+    code, _, err = run("store", "erase", "s", "n3")
+    assert (code, "no version of the store has a node 'n3'" in err) == (2, True), err
+    code, _, err = run("store", "erase", "s")
+    assert (code, "no node to erase is given" in err) == (2, True), err
 
 
 def test_embed_makes_a_store(run):
@@ -106,6 +115,10 @@ def stored(tmp_path_factory) -> Path:
         (["rollback", "s", "7"], "there is no version 7; there are 1 to 1"),
         (["similar", "s"], "give either --node ID or --nodes FILE"),
         (["similar", "s", "--node", "n1", "--where", "size >"], "the condition 'size >' cannot"),
+        (
+            ["similar", "s", "--node", "n1", "--where", "repeat('a', 1500000000) = 'a'"],
+            "character 1 is 'repeat', which is not a column; the columns are age, town, _id",
+        ),
         (["export", "s"], "no output is given"),
         (["create", "s", "edges.csv", "--nodes", "nodes.csv"], "s already exists"),
         (["create", "t", "edges.csv"], "edges.csv: a store needs nodes with attributes"),
@@ -167,3 +180,53 @@ def test_options_that_need_the_old_graph(run, model):
     for options in (["--only", "new"], ["--with-nodes", "nodes.csv"]):
         code, _, err = run("transform", model, "edges.csv", *options, "--out", "new.csv")
         assert (code, "needs the edges of the old graph" in err) == (2, True)
+
+
+# --- what batches need ---------------------------------------------------------------------------
+
+
+def test_batches_need_neither_the_label_nor_dropped_columns(run):
+    rows = [f"{row},{'ab'[at % 2]},n{at}" for at, row in enumerate(ROWS)]
+    Path("labeled.csv").write_text("\n".join(["id,age,town,kind,name", *rows, ""]))
+    created = run(
+        *("store", "create", "s", "edges.csv", "--nodes", "labeled.csv", "--components", "4"),
+        *("--label", "kind", "--drop", "name"),
+    )
+    assert created[0] == 0, created[2]
+    added = run("store", "add", "s", "--nodes", "new_nodes.csv", "--edges", "new_edges.csv")
+    assert (added[0], "2 nodes added" in added[1]) == (0, True), added[2]
+    Path("all.csv").write_text("id,age,town,kind,name\nn1,50,Ulm,b,n1\nz,3,Ulm,a,z\n")
+    assert run("store", "add", "s", "--nodes", "all.csv")[0] == 0
+    from graphgate.service.messages import NewEdge, NewNode
+    from graphgate.service.served import Follower
+
+    node = NewNode(id="w", attributes={"age": 3.0, "town": "Bern"})
+    labeled = NewNode(id="v", attributes={"age": 3.0, "town": "Bern"}, label="b")
+    Follower(Path("s")).add([node], [NewEdge(source="w", target="x")])
+    Follower(Path("s")).add([labeled], [])
+    store = Store.open("s")
+    labels = [node["_label"] for node in store.nodes(["n1", "x", "w", "z", "v", "n2"])]
+    assert labels == ["b", None, None, "a", "b", "a"]
+    assert "name" not in store.nodes("z")[0]
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+def test_a_check_lists_what_is_damaged(run, stored):
+    shutil.copytree(stored, "s")
+    code, out, err = run("store", "check", "s", "--json", "c.json")
+    assert (code, "no damage was found" in out) == (0, True), err
+    assert json.loads(Path("c.json").read_text())["problems"] == []
+    model = Path("s/models/000001.safetensors")
+    model.write_bytes(model.read_bytes()[:-1] + b"?")
+    code, out, err = run("store", "check", "s", "--json", "c.json")
+    assert (code, "s is damaged: models/000001.safetensors is damaged" in err) == (2, True)
+    assert len(json.loads(Path("c.json").read_text())["problems"]) == 1
+
+
+def test_history_is_in_its_json(run, stored):
+    assert run("store", "history", stored, "--json", "h.json")[0] == 0
+    result = json.loads(Path("h.json").read_text())
+    assert [row["action"] for row in result["history"]] == ["create"]
+    assert result["versions"]["graphgate"]

@@ -1,5 +1,8 @@
 """The number of clusters, chosen by the vectors: block graphs, random graphs, clouds."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +10,10 @@ from tissues import layered_tissue
 
 from graphgate import Graph, InputError, cluster, cluster_anndata, embed
 from graphgate.tasks.cluster_number import choose_n_clusters
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
+
+from cluster_number import CONTINUOUS, geometric
 
 
 def block_graph(sizes, within, between, seed=20, words=0, *, skewed=False) -> Graph:
@@ -53,6 +60,32 @@ def test_random_graphs_have_no_clusters(name):
     assert found.sizes.tolist() == [RANDOM[name].n_nodes]
 
 
+@pytest.mark.parametrize("name", [name for name in CONTINUOUS if "large" not in name])
+def test_continuous_graphs_have_no_clusters(name):
+    assert len(cluster(embed(CONTINUOUS[name](20)), "auto").sizes) == 1
+
+
+def test_joined_disks_are_clusters():
+    """Random geometric graphs are clusters where there are several, with few edges between."""
+    parts = [geometric(seed, 200, 0.15).adjacency for seed in range(4)]
+    whole = sp.block_diag(parts, "lil")
+    for one in range(3):
+        whole[200 * one, 200 * one + 200] = 1
+    assert len(cluster(embed(Graph(None, whole.tocsr() + whole.T.tocsr() > 0)), "auto").sizes) == 4
+
+
+@pytest.mark.parametrize("n_apart", [1, 2, 3])
+def test_a_few_nodes_apart_are_no_reason_to_divide_the_others(n_apart):
+    """The gap is then that of the few, but the clusters of k-means are parts of all others."""
+    z = np.pad(embed(geometric(5, 300, 0.15)).vectors, ((0, 0), (0, n_apart)))
+    rng = np.random.default_rng(0)
+    for number in range(n_apart):
+        few = slice(20 * number, 20 * number + 15)
+        z[few] = z[100 * number] + 1e-3 * rng.normal(size=(15, z.shape[1]))
+        z[few, -1 - number] += 1
+    assert choose_n_clusters(z) == 1
+
+
 @pytest.mark.parametrize("columns", [1, 2, 30])
 def test_a_cloud_is_no_clusters(columns):
     rng = np.random.default_rng(0)
@@ -96,7 +129,7 @@ def test_the_default_of_cluster():
 
 
 def test_the_number_of_domains_of_a_tissue():
-    adata = layered_tissue()
+    adata = layered_tissue(side=40)
     embedding = embed(adata, n_neighbors=6)
     adata.obsm["X_gate"] = embedding.vectors
     cluster_anndata(adata)

@@ -1,15 +1,21 @@
 """Clusters and their agreement with classes, from definitions and by brute force."""
 
+import sys
 from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from test_progress import Terminal
 
 from graphgate import Embedding, InputError, cluster
 from graphgate.tasks.clustering import CLUSTER_METHODS, agreement, cluster_vectors, matched_accuracy
+
+pytestmark = pytest.mark.numerical
 
 
 def blobs(seed: int = 0, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -72,6 +78,42 @@ def test_cluster_compares_with_the_labels_of_the_embedding_or_with_others():
     assert len(coarse.sizes) == 2
     assert coarse.agreement == {"nmi": 100.0, "ari": 100.0, "accuracy": 100.0}
     assert cluster(z, 3).agreement is None
+
+
+@pytest.mark.parametrize(
+    ("method", "n"), [("kmeans", 3), ("gaussian-mixture", 3), ("kmeans", "auto")]
+)
+def test_progress_is_shown_on_terminals_and_an_interruption_ends_it(monkeypatch, method, n):
+    z, _ = blobs()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    quiet = cluster(z, n, method=method, progress=False).clusters
+    assert sys.stderr.getvalue() == ""
+    assert np.array_equal(cluster(z, n, method=method).clusters, quiet)
+    assert "clusters" in sys.stderr.getvalue()
+
+    def interrupt(*_args: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KMeans, "fit", interrupt)
+    monkeypatch.setattr(GaussianMixture, "fit_predict", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cluster(z, n, method=method)
+
+
+def test_the_best_of_several_initializations_is_kept():
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(300, 2)) + 4 * rng.normal(size=(12, 2))[np.arange(300) % 12]
+    for method, model in (
+        ("kmeans", KMeans(9, n_init=10, random_state=3)),
+        (
+            "gaussian-mixture",
+            GaussianMixture(9, covariance_type="diag", n_init=3, random_state=3, reg_covar=1e-4),
+        ),
+    ):
+        found = cluster_vectors(z, 9, method=method, random_state=3)
+        scaled = z if method == "kmeans" else (z - z.mean(axis=0)) / z.std(axis=0)
+        assert adjusted_rand_score(model.fit_predict(scaled), found) == 1
 
 
 def test_a_mixture_does_not_depend_on_the_scale_of_columns():

@@ -1,5 +1,6 @@
 """What commands print, to streams that are closed, full, narrow or read by somebody's terminal."""
 
+import json
 import os
 import re
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from forks import fork
 
+from graphgate.cli.program import write_result
 from graphgate.errors import InputError, InputWarning, printable
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
@@ -138,3 +140,12 @@ def test_a_long_id_does_not_flood_the_terminal(run):
     code, out, _ = run("similar", "z.csv", "--node", "b")
     assert code == 0
     assert len(out) < 3000
+
+
+def test_no_part_of_a_result_takes_the_place_of_another(tmp_path):
+    path = tmp_path / "result.json"
+    write_result(path, {"nodes": 1}, {"edges": 2})
+    assert {"nodes", "edges", "command", "versions"} == json.loads(path.read_text()).keys()
+    for parts in ([{"versions": []}], [{"command": ""}], [{"nodes": 1}, {"nodes": 2}]):
+        with pytest.raises(KeyError, match="two values of the result are named"):
+            write_result(path, *parts)

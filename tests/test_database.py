@@ -1,19 +1,19 @@
 """The tables of a store: versions, writers that are interrupted, and writers that meet."""
 
 import shutil
-import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from test_store import first, grown_graph, later
 
 from graphgate import GATE, InputError, Store
 from graphgate.store import database
 from graphgate.store.database import Database, Writer
+from graphgate.store.layout import entries
 
 GRAPH = grown_graph(40)
 
@@ -56,7 +56,7 @@ def test_an_interrupted_change_leaves_nothing(path, monkeypatch, table, action):
 
     with monkeypatch.context() as patch:
         if table == "commit":
-            patch.setattr(Database, "append_version", interrupt)
+            patch.setattr(database, "write_version", interrupt)
         elif action == "refit" and table != "vectors":
             return  # a refit writes vectors only
         else:
@@ -71,27 +71,6 @@ def test_an_interrupted_change_leaves_nothing(path, monkeypatch, table, action):
     store.add(later(GRAPH, 30, 40))
     assert Store.open(path).graph().fingerprint() == GRAPH.fingerprint()
     np.testing.assert_allclose(store.vectors().vectors, store.model().transform(GRAPH), atol=1e-5)
-
-
-KILLED = """
-import os, signal, sys
-sys.path.insert(0, sys.argv[2])
-from test_store import grown_graph, later
-from graphgate import Store
-from graphgate.store.database import Writer
-Writer.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-Store.open(sys.argv[1]).add(later(grown_graph(40), 30, 40))
-"""
-
-
-def test_a_killed_writer_leaves_the_version_before(path):
-    tests = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path), tests], timeout=120)
-    assert done.returncode == -signal.SIGKILL
-    store = Store.open(path)
-    assert store.graph().fingerprint() == first(GRAPH, 30).fingerprint()
-    store.add(later(GRAPH, 30, 40))
-    assert store.graph().fingerprint() == GRAPH.fingerprint()
 
 
 def test_two_writers_take_turns(path):
@@ -118,6 +97,108 @@ def test_a_reader_keeps_its_version(path):
     assert reader.graph().n_nodes == 30
     assert reader.reload()
     assert len(reader.vectors().ids) == 40
+
+
+def content(store: Store) -> tuple[str, list, np.ndarray]:
+    return store.graph().fingerprint(), store.graph().label_values(), store.vectors().vectors
+
+
+def same_content(found: Store, expected: tuple[str, list, np.ndarray]) -> bool:
+    return all(map(np.array_equal, content(found), expected))
+
+
+NEW_AGE = pa.table({"id": ["n3"], "age": [9.5], "town": ["Ulm"], "a.b": [True], "words": [["x"]]})
+FIRST_EDGE = np.argwhere(first(GRAPH, 30).adjacency.toarray())[0].tolist()
+EDGE = pa.table({"source": [f"n{FIRST_EDGE[0]}"], "target": [f"n{FIRST_EDGE[1]}"]})
+CHANGES = {
+    "add": lambda store: store.add(later(GRAPH, 30, 40)),
+    "remove nodes": lambda store: store.remove(["n4", "n17"]),
+    "remove an edge": lambda store: store.remove(edges=EDGE),
+    "change an attribute": lambda store: store.add(nodes=NEW_AGE),
+    "refresh": lambda store: store.refresh(),
+    "refit": lambda store: store.refit(),
+    "rollback": lambda store: store.rollback(1),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_pruned_after_a_change_can_be_read_and_changed(path, name):
+    store = Store.open(path)
+    CHANGES[name](store)
+    before = content(store)
+    store.prune()
+    assert same_content(store, before)
+    assert same_content(Store.open(path), before)
+    assert [version.action for version in Store.open(path).history()] == ["prune"]
+    CHANGES["change an attribute"](Store.open(path))
+    store.prune()
+    assert Store.open(path).nodes("n3")[0]["age"] == 9.5
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_versions_that_are_kept_can_be_read(path, keep):
+    store = Store.open(path)
+    contents = [content(store)]
+    for name in ("add", "remove nodes", "refit"):
+        CHANGES[name](store)
+        contents.append(content(store))
+    contents.append(contents[-1])  # what `prune` makes
+    for _ in range(2):
+        store.prune(keep)
+        kept = store.history()
+        for version, expected in zip(kept, contents[-keep:], strict=True):
+            assert same_content(Store.open(path, version.version), expected)
+        contents.append(contents[-1])
+    needed = {name for version in kept for name in version.files}
+    assert {entry.name for entry in entries(path) if entry.content} == needed
+
+
+def test_nothing_is_deleted_if_what_would_be_kept_cannot_be_read(path, monkeypatch):
+    store = Store.open(path)
+    CHANGES["add"](store)
+    before = content(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "problems_of", lambda *_: ["an edge is stored twice"])
+        with pytest.raises(InputError, match=r"nothing was changed: an edge is stored twice"):
+            store.prune()
+    assert [version.version for version in Store.open(path).history()] == [1, 2]
+    assert same_content(Store.open(path), before)
+
+
+@pytest.mark.parametrize("name", [*CHANGES, "prune"])
+def test_a_writer_decides_on_what_there_is_when_it_gets_the_lock(path, monkeypatch, name):
+    """Another process finishes between the call of a writer and the time when it has the lock."""
+    store = Store.open(path)
+    locked = Database._locked
+
+    def late(self):
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "_locked", locked)
+            other = Store.open(path)
+            other.add(later(GRAPH, 30, 35))
+            other.prune()
+        return locked(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "_locked", late)
+        if name == "rollback":
+            with pytest.raises(InputError, match="version 1 was pruned"):
+                store.rollback(1)
+        else:
+            {**CHANGES, "prune": lambda store: store.prune()}[name](store)
+    found = Store.open(path)
+    assert len(found) == {"add": 40, "remove nodes": 33}.get(name, 35)
+    np.testing.assert_allclose(
+        found.vectors().vectors, found.model().transform(found.graph()), atol=1e-5
+    )
+
+
+def test_a_number_is_not_given_to_a_second_node(path):
+    store = Store.open(path)
+    store.add(later(GRAPH, 30, 35))
+    store.rollback(1)
+    store.add(GRAPH.take(np.r_[0:30, 35:40]))
+    assert store.drift(2).n_shared == 30
 
 
 def test_waiting_for_another_writer_ends(path, monkeypatch):

@@ -5,23 +5,39 @@ import pytest
 import torch
 from linear_graphs import same_up_to_sign
 
-from graphgate.linear import decomposition
-from graphgate.linear.decomposition import (
-    add_gram,
+from graphgate.compute.decomposition import (
+    Decomposed,
+    iterated_columns,
     orthonormalized,
     right_singular_vectors,
     with_fixed_signs,
 )
-from graphgate.training.distributed import Processes
+from graphgate.compute.draws import Draws
+
+
+class Dense(Decomposed):
+    """A matrix, and how often its Gram matrix was asked for."""
+
+    def __init__(self, matrix: np.ndarray, dtype=torch.float64) -> None:
+        self.shape, self.dtype = matrix.shape, dtype
+        self.a, self.n_grams = torch.tensor(matrix, dtype=dtype), 0
+
+    def squares(self, m: torch.Tensor) -> torch.Tensor:
+        return self.a.T @ (self.a @ m)
+
+    def gram(self) -> torch.Tensor:
+        self.n_grams += 1
+        return (self.a.T @ self.a).double()
+
+
+pytestmark = pytest.mark.numerical
 
 
 def found_for(matrix: np.ndarray, rank: int, seed: int = 0, dtype=torch.float64) -> np.ndarray:
-    a = torch.tensor(matrix, dtype=dtype)
-    generator = torch.Generator().manual_seed(seed)
-    vectors, lengths = right_singular_vectors(
-        lambda m: a.T @ (a @ m), matrix.shape, rank, generator, dtype
-    )
-    np.testing.assert_allclose(lengths, torch.linalg.vector_norm(a @ vectors, dim=0), atol=1e-6)
+    dense = Dense(matrix, dtype)
+    vectors, lengths = right_singular_vectors(dense, rank, Draws(seed).normal)
+    expected = torch.linalg.vector_norm(dense.a @ vectors, dim=0)
+    np.testing.assert_allclose(lengths, expected, atol=1e-6)
     assert vectors.is_contiguous()  # as after saving and loading
     return vectors.numpy()
 
@@ -52,6 +68,13 @@ def test_small_matrices_are_decomposed_completely(shape):
     )
 
 
+@pytest.mark.parametrize(
+    ("shape", "columns"), [((2708, 1433), 272), ((183, 1703), 199), ((2708, 50), 50)]
+)
+def test_columns_are_few_more_than_singular_vectors(shape, columns):
+    assert iterated_columns(256, shape) == columns
+
+
 def test_a_slowly_decaying_spectrum_loses_little():
     matrix = np.random.default_rng(2).normal(size=(300, 200))
     best = np.square(np.linalg.svd(matrix).S[:30]).sum()
@@ -59,32 +82,13 @@ def test_a_slowly_decaying_spectrum_loses_little():
     assert 0.93 * best < np.square(matrix @ found).sum() <= best * (1 + 1e-12)
 
 
-def test_a_gram_matrix_is_the_sum_of_its_chunks(monkeypatch):
-    monkeypatch.setattr(decomposition, "_COLUMNS", 4)
-    rows = torch.randn(30, 10, generator=torch.Generator().manual_seed(0))
-    found = torch.zeros(10, 10, dtype=torch.float64)
-    for chunk in rows.split(7):
-        add_gram(found, chunk)
-    np.testing.assert_allclose(found.tril(), (rows.T @ rows).double().tril(), rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.parametrize("n", [7000, 300])
 def test_a_tall_matrix_needs_its_gram_matrix_once(n):
     """With 70 columns, 7,000 rows are many; 300 are not."""
-    matrix = decaying(n, 70)
-    a, used = torch.tensor(matrix), []
-
-    def gram():
-        used.append(True)
-        return a.T @ a
-
-    generator = torch.Generator().manual_seed(0)
-    vectors, _ = right_singular_vectors(
-        lambda m: a.T @ (a @ m), matrix.shape, 1, generator, torch.float64,
-        moments=lambda m: (a @ m).T @ (a @ m), gram=gram,
-    )  # fmt: skip
-    assert len(used) == (n == 7000)
-    expected = np.linalg.svd(matrix, full_matrices=False).Vh[:1].T
+    dense = Dense(decaying(n, 70))
+    vectors, _ = right_singular_vectors(dense, 1, Draws(0).normal)
+    assert dense.n_grams == (n == 7000)
+    expected = np.linalg.svd(dense.a.numpy(), full_matrices=False).Vh[:1].T
     same_up_to_sign(vectors.numpy(), expected, rtol=1e-6, atol=1e-8)
 
 
@@ -129,24 +133,12 @@ def test_signs_are_fixed_by_the_largest_entry():
     assert (np.take_along_axis(found, np.abs(found).argmax(axis=0)[None], axis=0) > 0).all()
 
 
-class Half(Processes):
-    """The first of two processes; what the other one adds is given."""
-
-    def __init__(self, other: torch.Tensor) -> None:
-        super().__init__(0, 2)
-        self.other = other
-
-    def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor + self.other.T @ self.other
-
-
-def test_processes_share_the_sums_over_rows():
+def test_sums_over_rows_may_be_shared():
+    """Where another process has added its rows, the factor is that of all rows."""
     columns = torch.from_numpy(np.random.default_rng(0).normal(size=(1001, 3)))
     q = torch.linalg.qr(columns).Q
-    # The other process has the rows from 501 on; of orthonormal columns, the factor is 1.
-    found = orthonormalized(q.clone(), Half(q[501:]))
-    np.testing.assert_allclose(found, q, atol=1e-12)
-    alone = orthonormalized(q.clone(), Processes())
-    np.testing.assert_allclose(found, alone, atol=1e-12)
-    unshared = orthonormalized(q.clone(), Half(torch.zeros(1, 3, dtype=torch.float64)))
+    others = q[501:]
+    found = orthonormalized(q.clone(), lambda a, b: a[:501].T @ b[:501] + others.T @ others)
+    np.testing.assert_allclose(found, orthonormalized(q.clone()), atol=1e-12)
+    unshared = orthonormalized(q.clone(), lambda a, b: a[:501].T @ b[:501])
     assert (unshared - q).abs().max() > 0.01

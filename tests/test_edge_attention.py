@@ -9,7 +9,10 @@ import scipy.sparse as sp
 from graphgate import GATE, Graph
 from graphgate.tasks.edge_attention import class_attention, edge_attention
 
-pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning")
+pytestmark = [
+    pytest.mark.numerical,
+    pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning"),
+]
 
 # A triangle of 0, 1, 2, and an isolated node 3; rows sum to 1.
 ATTENTION = sp.csr_array(

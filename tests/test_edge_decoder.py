@@ -6,11 +6,11 @@ import torch
 from linear_graphs import (
     averaging,
     community_graph,
-    described,
+    engine_for,
+    fitted_model,
     operator,
     smoothing,
     unit,
-    workspace,
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -18,36 +18,42 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from graphgate import Graph
+from graphgate.compute.draws import Draws
 from graphgate.graph.link_split import split_links
 from graphgate.linear import edge_decoder
-from graphgate.linear.edge_decoder import TERMS, EdgeDecoder, pair_terms, unit_blocks
-from graphgate.linear.linear_model import LinearModel
-from graphgate.linear.node_states import NodeStates
+from graphgate.linear.edge_decoder import TERMS, EdgeDecoder, pair_terms
+from graphgate.linear.model import (
+    HIDDEN,
+    MASKED,
+    POLYNOMIALS,
+    LinearModel,
+    States,
+    propagated,
+    ridge,
+    structure_factors,
+)
 from graphgate.linear.propagation import Propagation
-from graphgate.linear.reconstruction import Reconstruction, random_half, random_hidden
-from graphgate.linear.structure import StructureFactors
+
+pytestmark = pytest.mark.numerical
 
 
-def model_of(graph: Graph, *, structure: bool = True) -> tuple[LinearModel, NodeStates]:
-    generator = torch.Generator().manual_seed(0)
-    space = workspace(graph.n_nodes)
-    settings = {"workspace": space, "generator": generator, "dtype": torch.float64}
-    model, _ = LinearModel.fit(graph, 8, structure=structure, **settings)
-    return model, model.states(graph, space, step=True)
+def model_of(graph: Graph, *, structure: bool = True) -> tuple[LinearModel, States]:
+    model, _ = fitted_model(graph, structure=structure)
+    return model, model.states(graph, engine_for(graph), step=True)
 
 
 def fitted(graph: Graph, model: LinearModel, seed: int) -> EdgeDecoder | None:
-    return EdgeDecoder.fit(graph, model, workspace(graph.n_nodes), described(model), seed)
+    return EdgeDecoder.fit(graph, model, engine_for(graph), lambda graph: graph.x, seed)
 
 
 def decoder_of(graph: Graph, seed: int = 0, **settings) -> EdgeDecoder | None:
     return fitted(graph, model_of(graph, **settings)[0], seed)
 
 
-def dense_terms(states: NodeStates, graph: Graph, weights: np.ndarray, unit_weight: float):
+def dense_terms(states: States, graph: Graph, weights: np.ndarray, unit_weight: float):
     """(N, N, 10), of all pairs."""
     k = len(weights)
-    own = states.own.rows(slice(0, graph.n_nodes))[:, :k].numpy()
+    own = states["own"].whole()[:, :k].numpy()
     step = operator(graph, unit_weight)
     blocks = [
         own,
@@ -56,8 +62,8 @@ def dense_terms(states: NodeStates, graph: Graph, weights: np.ndarray, unit_weig
         averaging(step, 16, 0.05) @ own,
         smoothing(step, 10, 0.15) @ own @ weights,
     ]
-    if states.factors is not None:
-        factors = states.factors.numpy()
+    if "factors" in states:
+        factors = states["factors"].whole().numpy()
         blocks += [factors, smoothing(step, 2, 0.33) @ factors]
     else:
         blocks += [np.zeros((len(own), 1))] * 2
@@ -95,8 +101,7 @@ def test_probabilities_follow_from_ten_terms(kind, structure, monkeypatch):
     assert expected.shape[2] == len(TERMS) == len(decoder.weights)
     pairs = np.random.default_rng(0).integers(0, 100, (50, 2))
     monkeypatch.setattr(edge_decoder, "_BLOCK", 7)  # pairs are scored in blocks
-    blocks = unit_blocks(states, decoder.reconstruction, np.arange(graph.n_nodes))
-    found = pair_terms(blocks, pairs)
+    found = pair_terms(states, decoder.reconstruction, pairs)
     np.testing.assert_allclose(found, expected[tuple(pairs.T)], atol=1e-6)
     logits = expected[tuple(pairs.T)] @ decoder.weights + decoder.bias
     probabilities = decoder.probabilities(states, pairs)
@@ -114,18 +119,17 @@ def by_hand(graph: Graph, seed: int, *, structure: bool = True):
     model, _ = model_of(graph, structure=structure)
     split = split_links(graph, val_size=0.05, test_size=0.05, random_state=seed)
     thinned = split.graph
-    generator = torch.Generator().manual_seed(seed)
-    factors, space = None, workspace(graph.n_nodes)
+    n, draws, engine = graph.n_nodes, Draws(seed, graph.id_ranks), engine_for(graph)
+    matrices = {}
     if structure:
-        _, factors = StructureFactors.fit(thinned, space, generator, torch.float64)
-    propagation = Propagation(thinned, model.unit, torch.float64)
-    masked = random_half(graph, generator, torch.float64)
-    own = described(model)(thinned)
-    k = min(len(model.coordinates.center), 256)
-    shortest = model.coordinates.shortest
-    hidden = NodeStates.of("edges", space, propagation, own, k, factors, shortest, masked)
+        matrices["factors"] = structure_factors(thinned, engine, 128, draws)[1]
+    operator = Propagation(thinned, model.unit, torch.float64)
+    masked, apart = (draws.uniform_by_node(n) < part for part in (MASKED, HIDDEN))
+    z = model.coordinates.source(thinned.x)
+    matrices |= propagated("edges", engine, operator, z, POLYNOMIALS, masked)
+    hidden = States(engine, operator, model.coordinates.shortest, matrices)
     strength = model.reconstruction.strength
-    found = Reconstruction.fit(hidden, random_hidden(graph, generator), strength)
+    found = ridge(engine, hidden["seen"], hidden["own"], engine.own(apart), strength)
     terms = dense_terms(hidden, thinned, found.weights.numpy(), model.unit)
     return [
         (terms[tuple(np.concatenate(parts).T)], np.repeat([1, 0], len(parts[0])))

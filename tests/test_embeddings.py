@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from graphgate import AttributeEncoder, limits
+from graphgate import AttributeEncoder, Graph, limits
 from graphgate.errors import InputError, InputWarning
 from graphgate.io import table_files as tables
 from graphgate.io.embeddings import Embedding, as_embedding, read_embedding, write_embedding
@@ -263,6 +263,80 @@ def test_an_embedding_as_a_frame_a_dictionary_and_a_file(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = Embedding(np.array([4, 5]), Z).to_frame()
     assert table.to_pydict() == {"node_id": [4, 5], "e0": [0.1, 4], "e1": [2, 5e-20], "e2": [-3, 6]}
+
+
+# --- columns, and nodes by id --------------------------------------------------------------------
+
+
+def test_files_say_what_the_vectors_were_made_from(tmp_path):
+    for columns in (("section", "größe"), (), None):
+        made = Embedding(np.array([1, 2]), Z, None, columns)
+        for ending in (".parquet", ".npz"):
+            assert read_embedding(made.save(tmp_path / f"z{ending}")).columns == columns
+        assert read_embedding(made.save(tmp_path / "z.csv")).columns is None
+    assert repr(Embedding(np.arange(2), Z, None, ("a", "b"))).endswith(
+        "dimensions, made from a, b)"
+    )
+
+
+def test_damaged_columns_are_refused(tmp_path):
+    path = Embedding(np.array([1, 2]), Z, None, ("a",)).save(tmp_path / "z.parquet")
+    table = pyarrow.parquet.read_table(path)
+    for wrong in (b"[1]", b"{}", b'["a"', b"\xff", b"[" * 100_000):
+        damaged = table.replace_schema_metadata({b"graphgate.columns": wrong})
+        pyarrow.parquet.write_table(damaged, path)
+        with pytest.raises(InputError, match="do not list the columns"):
+            read_embedding(path)
+
+
+def test_columns_of_graphs():
+    pairs = [(0, 1)]
+    named = Graph(np.eye(2), feature_names=["a", "b"])
+    assert named.columns == ("a", "b")
+    assert Graph(np.eye(2)).columns is None
+    assert Graph.from_edges(None, pairs).columns == ()
+    town = Graph.from_edges(None, pairs, attributes={"town": ["Ulm", "Bern"]}, labels=[0, 1])
+    made = Embedding.of(town, Z)
+    assert (made.columns, made.labels, made.ids.tolist()) == (("town",), [0, 1], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("ids", "one", "several"),
+    [
+        (np.array([7, -1, 0]), -1, [0, -1]),
+        (np.array(["a", "b", "c"]), "b", ["c", "b"]),
+        (np.array(["a", "b", "c"], dtype=np.dtypes.StringDType()), "b", ["c", "b"]),
+        (np.fromiter([(0, 0), (0, 1), 5], dtype=object), (0, 1), [5, (0, 1)]),
+    ],
+)
+def test_vectors_are_looked_up_by_id(ids, one, several):
+    vectors = np.arange(6.0).reshape(3, 2)
+    made = Embedding(ids, vectors, ["x", None, "z"], ("town",))
+    np.testing.assert_array_equal(made[one], vectors[1])
+    np.testing.assert_array_equal(made[several], vectors[[2, 1]])
+    np.testing.assert_array_equal(made[np.array([True, False, True])], vectors[[0, 2]])
+    np.testing.assert_array_equal(np.asarray(made), vectors)
+    assert (len(made), list(made)) == (3, ids.tolist())
+    assert one in made
+    assert "nobody" not in made
+    assert several not in made
+    some = made.select(several)
+    assert (some.ids.tolist(), some.labels, some.columns) == (several, ["z", None], ("town",))
+    for unknown in ("nobody", ["nobody"], 99, [several[0], 1.5], slice(0, 2), True, [[several[0]]]):
+        with pytest.raises(InputError, match=r"has no node|hashable"):
+            made[unknown]
+    with pytest.raises(KeyError, match=r"^the embedding has no node with id 'nobody'; use the ids"):
+        made["nobody"]
+
+
+def test_rows_are_no_ids():
+    """Where ids are other integers, numbers of rows are refused, or are ids of other nodes."""
+    made = Embedding(np.array([20, 10, 1]), np.eye(3))
+    np.testing.assert_array_equal(made[1], [0, 0, 1])
+    with pytest.raises(InputError, match="no node with id 0"):
+        made[[0, 1]]
+    with pytest.raises(InputError, match="the mask has 2 values for 3 nodes"):
+        made[np.array([True, False])]
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])

@@ -4,6 +4,9 @@ import pytest
 from graphs import random_graph
 
 from graphgate import GATE, InputError, MemoryLimitError, estimate
+from graphgate.compute.counts import GraphCounts, graph_bytes
+from graphgate.compute.machine import format_bytes
+from graphgate.compute.speed import format_seconds
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators import estimate as estimates
 from graphgate.estimators.estimate import (
@@ -13,9 +16,7 @@ from graphgate.estimators.estimate import (
     measured_time,
     plan_for,
 )
-from graphgate.training.memory import format_bytes, graph_bytes, training_bytes
-from graphgate.training.plan import GraphCounts
-from graphgate.training.speed import format_seconds
+from graphgate.training.memory import training_bytes
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,11 @@ import pytest
 from forks import Fork, fork, hidden_files, largest_file
 
 from graphgate import rerun
+from graphgate.compute.scratch import Scratch
 from graphgate.datasets import download
 from graphgate.io import replacement
 from graphgate.io.embeddings import read_embedding
 from graphgate.linear import linear_plan
-from graphgate.linear.scratch import Scratch
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.history import History
 

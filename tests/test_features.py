@@ -13,6 +13,8 @@ from graphgate.graph.graph import Graph
 from graphgate.nn import features
 from graphgate.nn.features import FeatureMatrix, product_by_blocks
 
+pytestmark = pytest.mark.numerical
+
 
 def dense(graph: Graph) -> np.ndarray:
     return graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()

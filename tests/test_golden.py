@@ -9,6 +9,8 @@ import pytest
 from graphgate import GATE
 from graphgate.datasets.planetoid import read_planetoid
 
+pytestmark = pytest.mark.numerical
+
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "authors_program_cora.json").read_text())
 
 

@@ -23,7 +23,7 @@ def test_attributes_stay_attributes():
     assert graph.x is None
     assert graph.feature_names is None
     assert graph.n_features == 0
-    assert repr(graph) == "Graph(3 nodes, 2 undirected edges, 2 attributes)"
+    assert repr(graph) == "Graph(3 nodes, 2 undirected edges, 2 attributes (age, town))"
     columns = {"age": [30, 50, 70], "town": ["Ulm", None, "Bern"]}
     same = Graph(adjacency=graph.adjacency, attributes=columns, ids=["a", "b", "c"])
     assert same.fingerprint() == graph.fingerprint()

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from graphgate import LinearGATE
+from graphgate.compute.counts import GraphCounts
 from graphgate.estimators.linear_estimate import estimate_linear
-from graphgate.training.plan import GraphCounts
 
 COUNTS = GraphCounts.planned(2000, 6000, 40)
 
@@ -17,8 +17,8 @@ MEASURE = """
 import json, sys
 from graphgate import LinearGATE
 from graphgate.datasets.synthetic import community_graph
-from graphgate.experiments.measure import measured, resident
-from graphgate.training.plan import GraphCounts
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.measure import measured, resident
 
 nodes, edges, features, entries = json.loads(sys.argv[1])
 LinearGATE(random_state=0).fit(community_graph(300, 900, 20))  # what libraries allocate once
@@ -26,8 +26,8 @@ graph = community_graph(nodes, edges, features, n_entries=entries)
 before = resident()
 with measured() as cost:
     LinearGATE(random_state=0).fit(graph)
-size = LinearGATE().size(GraphCounts.of(graph))
-print(size.bytes(size.plan(None)) / 2**20 / (cost.peak_memory_mb - before))
+plan = LinearGATE().plan(GraphCounts.of(graph))
+print(plan.bytes / 2**20 / (cost.peak_memory_mb - before))
 """
 
 
@@ -51,8 +51,7 @@ def test_the_estimate_is_the_measured_peak(sizes):
 
 
 def linear_bytes(counts: GraphCounts, gate: LinearGATE) -> int:
-    size = gate.size(counts)
-    return size.bytes(size.plan(None))
+    return gate.plan(counts).bytes
 
 
 def test_structure_and_precision_cost_memory():

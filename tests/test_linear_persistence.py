@@ -56,6 +56,7 @@ GRAPHS = {
 # --- round trips ---------------------------------------------------------------------------------
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("structure", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", GRAPHS)

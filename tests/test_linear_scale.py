@@ -9,12 +9,11 @@ from linear_graphs import community_graph, word_graph
 from processes import run_in_processes
 
 from graphgate import InputError, LinearGATE, MemoryLimitError
+from graphgate.compute import columns
+from graphgate.compute.counts import GraphCounts
 from graphgate.linear import linear_plan
-from graphgate.linear.linear_plan import LARGE, LinearPlan, LinearSize
+from graphgate.linear.linear_plan import LARGE, LinearPlan, Sizes
 from graphgate.linear.propagation import Propagation
-from graphgate.linear.workspace import Workspace
-from graphgate.training.distributed import Processes
-from graphgate.training.plan import GraphCounts
 
 GRAPHS = {
     "undirected": community_graph(1, n=300, f=20),
@@ -59,6 +58,7 @@ def check_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], toleran
         np.testing.assert_allclose(other[name], values, atol=tolerance * scale, err_msg=name)
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_blocks_and_files_change_nothing(kind, monkeypatch):
     graph = GRAPHS[kind]
@@ -66,38 +66,20 @@ def test_blocks_and_files_change_nothing(kind, monkeypatch):
     monkeypatch.setattr(linear_plan, "_CACHE", graph.n_nodes * 7)
     monkeypatch.setattr(linear_plan, "_NARROWEST", 4)
     in_memory = fitted(graph)
-    assert in_memory._plan(graph).width in (6, 7)
+    assert in_memory._plan(graph).blocks.width in (6, 7)
     check_same(whole, results(in_memory, graph), 1e-9)
     monkeypatch.setattr(linear_plan, "_IN_MEMORY", 0)
     spilled = fitted(graph)
-    assert spilled._plan(graph).spilled
+    assert spilled._plan(graph).blocks.spilled
     check_same(whole, results(spilled, graph), 1e-9)
 
 
+@pytest.mark.numerical
 def test_chunks_of_rows_change_nothing(monkeypatch):
     graph = GRAPHS["undirected"]
     whole = results(fitted(graph), graph)
-    monkeypatch.setattr(LinearPlan, "of", classmethod(lambda cls, *_, **__: cls(chunk=37)))
+    monkeypatch.setattr(columns, "CHUNK", 37)
     check_same(whole, results(fitted(graph), graph), 1e-9)
-
-
-@pytest.mark.parametrize("n", [1, 15, 16, 400, 20_000, 131_073, 1_000_000])
-def test_processes_have_whole_chunks_of_nearly_equal_shares(n):
-    plan = LinearPlan.of(n)
-    alone = Workspace(plan, n).chunks
-    assert plan.chunk <= 8192
-    for size in (2, 4, 16):
-        spaces = [Workspace(plan, n, Processes(rank, size)) for rank in range(size)]
-        chunks = [
-            slice(chunk.start + space.mine.start, chunk.stop + space.mine.start)
-            for space in spaces
-            for chunk in space.chunks
-        ]
-        assert chunks == alone
-        rows = [space.mine.stop - space.mine.start for space in spaces]
-        assert sum(rows) == n
-        if n >= 20_000:
-            assert max(rows) - min(rows) < size
 
 
 def in_processes(processes, kind, width, dtype):
@@ -111,6 +93,7 @@ def in_processes(processes, kind, width, dtype):
     return current
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize(
     ("kind", "width", "dtype", "tolerance"),
     [
@@ -212,43 +195,47 @@ def test_files_of_another_run_are_refused(tmp_path, monkeypatch, blocks):
             fitted(graph, scratch=tmp_path)
 
 
+def plan(n: int, **how) -> LinearPlan:
+    counts = GraphCounts.planned(n, 10 * n, 1000, 0.02)
+    return LinearPlan.of(counts, 128, structure=True, **how)
+
+
 def test_large_graphs_use_fewer_columns():
-    small, large = LinearPlan.of(LARGE), LinearPlan.of(LARGE + 1)
-    assert (small.coordinates, small.factors, small.decoder_coordinates) == (512, 128, 256)
-    assert (large.coordinates, large.factors, large.decoder_coordinates) == (256, 64, 64)
-    assert LinearPlan.of(5_000).width == 512
-    assert LinearPlan.of(300_000).width == 8
-    assert not LinearPlan.of(60_000).spilled
-    million = LinearPlan.of(1_000_000)
-    assert (million.width, million.spilled) == (16, True)
+    assert Sizes.of(LARGE) == Sizes(512, 128, 0.5, 256)
+    assert Sizes.of(LARGE + 1) == Sizes(256, 64, 0.7, 64)
+    assert plan(5_000).blocks.width == 512
+    assert plan(300_000).blocks.width == 8
+    assert not plan(60_000).blocks.spilled
+    assert plan(1_000_000).blocks == columns.Blocks(16, True)
 
 
 def test_a_limit_makes_blocks_narrower_and_uses_files():
-    counts = GraphCounts.planned(110_000, 1_100_000, 1000, 0.02)
-    size = LinearSize(counts, 128, True)
-    free = size.plan(None)
-    needed = size.bytes(free)
-    assert size.plan(needed) == free
-    spilled = size.plan(int(0.8 * needed), limit=1)
-    assert spilled.spilled
-    assert spilled.width == free.width
-    least = size.bytes(LinearPlan.of(counts.nodes, room=0))
-    limited = size.plan(least, limit=1)
-    assert limited.width < free.width
-    assert size.bytes(limited) == least <= size.bytes(spilled) <= 0.8 * needed
-    assert limited.coordinates == free.coordinates
-    assert limited.disk_bytes(counts) == 5 * 256 * 110_000 * 4
-    with pytest.raises(MemoryLimitError, match=r"memory_limit leaves 100 MiB; raise it"):
-        size.plan(100 * 2**20, limit=2**20)
+    free = plan(110_000)
+    needed = free.bytes
+    assert plan(110_000, available=needed) == free
+    spilled = plan(110_000, available=int(0.8 * needed), limit=1)
+    assert spilled.blocks == columns.Blocks(free.blocks.width, True)
+    least = plan(110_000, available=0)
+    limited = plan(110_000, available=least.bytes, limit=1)
+    assert limited.blocks.width < free.blocks.width
+    assert limited.bytes == least.bytes <= spilled.bytes <= 0.8 * needed
+    assert limited.sizes == free.sizes
+    assert limited.disk_bytes == 5 * 256 * 110_000 * 4
+    with pytest.raises(
+        MemoryLimitError, match=r"memory limit leaves 100 MiB beside the .* raise it"
+    ):
+        plan(110_000, available=100 * 2**20, limit=2**20)
     # What is merely free is no reason to refuse.
-    assert size.plan(100 * 2**20).spilled
+    assert plan(110_000, available=100 * 2**20).blocks.spilled
 
 
 def test_a_limit_that_is_too_low_is_refused_before_anything_is_computed():
-    with pytest.raises(MemoryLimitError, match="even a few columns at a time"):
+    message = r"^even a few columns at a time.* leaves 0 bytes beside the [\d.]+ [MG]iB that Python"
+    with pytest.raises(MemoryLimitError, match=message):
         LinearGATE(memory_limit="1MB").fit(GRAPHS["undirected"])
 
 
+@pytest.mark.numerical
 def test_single_precision_in_blocks(blocks):
     graph = GRAPHS["undirected"]
     found = fitted(graph, dtype="float32").embedding_

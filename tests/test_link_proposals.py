@@ -3,24 +3,22 @@
 import numpy as np
 import pytest
 import torch
-from linear_graphs import community_graph, described, workspace
+from linear_graphs import community_graph, engine_for, fitted_model
 
 from graphgate import Graph
 from graphgate.linear import link_proposals
-from graphgate.linear.edge_decoder import DEGREES, TERMS, EdgeDecoder, unit_blocks
-from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.edge_decoder import TERMS, EdgeDecoder, log_degrees, similarity_blocks
 from graphgate.linear.link_proposals import propose_links
+
+pytestmark = pytest.mark.numerical
 
 
 class Fitted:
     def __init__(self, graph: Graph, *, structure: bool = True, dtype=torch.float64) -> None:
-        generator = torch.Generator().manual_seed(0)
-        space = workspace(graph.n_nodes)
-        model, _ = LinearModel.fit(
-            graph, 8, structure=structure, workspace=space, generator=generator, dtype=dtype
-        )
-        self.graph, self.states = graph, model.states(graph, space, step=True)
-        self.decoder = EdgeDecoder.fit(graph, model, space, described(model), 0)
+        model, _ = fitted_model(graph, structure=structure, dtype=dtype)
+        engine = engine_for(graph, dtype)
+        self.graph, self.states = graph, model.states(graph, engine, step=True)
+        self.decoder = EdgeDecoder.fit(graph, model, engine, lambda graph: graph.x, 0)
 
     def propose(self, n: int, seed: int = 0, known=None) -> tuple[np.ndarray, np.ndarray]:
         known = self.graph.adjacency if known is None else known
@@ -29,8 +27,9 @@ class Fitted:
     def best(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Of all pairs without an edge, either way."""
         adjacency, n_nodes = self.graph.adjacency, self.graph.n_nodes
-        blocks = dict(unit_blocks(self.states, self.decoder.reconstruction, np.arange(n_nodes)))
-        degrees = blocks.pop(DEGREES).numpy()[:, 0].astype(np.float64)
+        everyone = np.arange(n_nodes)
+        blocks = dict(similarity_blocks(self.states, self.decoder.reconstruction, everyone))
+        degrees = log_degrees(self.states).astype(np.float64)
         *weights, of_sum, of_product, of_isolated = self.decoder.weights
         logits = self.decoder.bias + of_sum * np.add.outer(degrees, degrees)
         logits += of_product * np.outer(degrees, degrees)

@@ -13,6 +13,8 @@ from graphgate.estimators.base import inner_products
 from graphgate.graph.link_split import split_links
 from graphgate.tasks.links import link_quality
 
+pytestmark = pytest.mark.numerical
+
 
 def keys(pairs: np.ndarray) -> set[tuple[int, int]]:
     return {(min(u, v), max(u, v)) for u, v in pairs.tolist()}

@@ -15,6 +15,8 @@ from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.loop import Schedule, clip_gradients, train
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.fixture
 def ctrl_c():

@@ -5,6 +5,8 @@ import pytest
 from graphgate.errors import InputError
 from graphgate.nn.losses import Loss
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize(
     "settings",

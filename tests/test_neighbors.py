@@ -7,6 +7,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from graphgate import Embedding, InputError, similar
 from graphgate.store import neighbors
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("entries", [50, 10**6])
 @pytest.mark.parametrize("n_neighbors", [1, 5, 100])
@@ -49,6 +51,9 @@ def test_nodes_are_named_by_their_ids():
     assert similar(named).neighbors.shape == (3, 2)
     with pytest.raises(InputError, match="no node with id 'd'"):
         similar(named, ["a", "d"])
+    assert similar(named, np.array([True, False, True])).ids.tolist() == ["a", "c"]
+    with pytest.raises(InputError, match=r"no node with id 0\.5"):
+        similar(np.eye(2), np.array([0.5]))
 
 
 def test_queries_without_an_answer():

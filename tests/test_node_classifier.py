@@ -4,22 +4,27 @@ from typing import ClassVar
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
 from contract import blocks, changed
-from sklearn.linear_model import LogisticRegression
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate import GATE, Graph, InputError, LinearGATE, NodeClassifier
-from graphgate.baselines.deepwalk import DeepWalk
+from graphgate import GATE, Graph, InputError, InputWarning, LinearGATE, NodeClassifier
+from graphgate.paper.baselines.deepwalk import DeepWalk
 
 # Of the nodes of the graph, some have no neighbor in the other folds.
-pytestmark = pytest.mark.filterwarnings("ignore::graphgate.UnknownNodesWarning")
+pytestmark = [
+    pytest.mark.numerical,
+    pytest.mark.filterwarnings("ignore::graphgate.UnknownNodesWarning"),
+]
 
 GRAPH = blocks()
 IDS, LABELS = np.array(GRAPH.ids.tolist()), np.array(GRAPH.label_values())
@@ -102,8 +107,70 @@ def test_inductive_training_sees_nothing_of_other_nodes():
     vectors = LinearGATE(6, random_state=0).fit(subgraph).embedding_
     expected = LogisticRegression().fit(vectors, LABELS[train])
     for model in seen:
-        np.testing.assert_array_equal(model.embedder_.embedding_, vectors)
+        np.testing.assert_allclose(model.embedder_.embedding_, vectors, atol=1e-5)
         np.testing.assert_allclose(model.classifier_.coef_, expected.coef_, atol=1e-6)
+
+
+def ratings(seed=0) -> Graph:
+    """Movies of two genres, and users who mostly rate movies of one; nodes have no features."""
+    rng = np.random.default_rng(seed)
+    taste, genre = np.arange(40) % 2, np.arange(60) % 2
+    rated = rng.random((40, 60)) < np.where(taste[:, None] == genre, 0.25, 0.03)
+    edges = np.argwhere(rated) + np.array([0, 40])
+    ids = [f"user {number}" for number in range(40)] + [f"movie {number}" for number in range(60)]
+    return Graph.from_edge_index(None, edges.T, ids=ids)
+
+
+def test_nodes_of_the_context_are_known_in_training():
+    graph = ratings()
+    users, movies = graph.ids[:40], graph.ids[40:]
+    genres = np.array(["drama", "comedy"])[np.arange(60) % 2]
+    model = NodeClassifier(graph, EMBEDDER, inductive=True)
+    with pytest.raises(
+        InputError, match=r"hides 100% of the neighbors of the 40 training .*context="
+    ):
+        model.fit(movies[:40], genres[:40])
+    with_users = sklearn.clone(model).set_params(context=users)
+    assert cross_val_score(with_users, movies, genres, cv=FOLDS).mean() > 0.9
+    fitted = with_users.fit(movies[:40], genres[:40])
+    seen = LinearGATE(6, random_state=0).fit(graph.take(np.arange(80))).embedding_
+    np.testing.assert_array_equal(fitted.embedder_.embedding_, seen)
+    alone = sklearn.clone(model).set_params(context=[]).fit(movies[:40], genres[:40])
+    assert alone.embedder_.embedding_.shape[0] == 40
+    with pytest.raises(InputError, match="no node with id 'nobody'"):
+        sklearn.clone(model).set_params(context=["nobody"]).fit(movies, genres)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_hiding_half_of_the_neighbors_is_accepted(directed):
+    edges = [(0, 1), (2, 3), (0, 4), (5, 2)]
+    x = np.eye(6) + 1
+    fit = NodeClassifier(
+        Graph.from_edges(x, edges, directed=directed), LinearGATE(2, random_state=0), inductive=True
+    ).fit
+    fit([0, 1, 2, 3], [0, 1, 0, 1])
+    with pytest.raises(InputError, match="hides 60%"):
+        fit([0, 2, 3], [0, 1, 0])
+
+
+def test_a_regressor_is_refused():
+    for wrong in (LinearRegression(), make_pipeline(LinearRegression()), KMeans(2)):
+        with pytest.raises(InputError, match=f"{type(wrong).__name__} is not a classifier; pass"):
+            NodeClassifier(GRAPH, EMBEDDER, wrong).fit(IDS, LABELS)
+    NodeClassifier(GRAPH, EMBEDDER, make_pipeline(LogisticRegression())).fit(IDS, LABELS)
+
+
+def test_an_attribute_that_is_the_label_is_warned_of():
+    columns = {"color": LABELS.tolist(), "size": np.random.default_rng(0).random(75).tolist()}
+    graph = Graph(None, GRAPH.adjacency, attributes=columns, ids=GRAPH.ids)
+    renamed = np.array(["x" + label for label in LABELS])
+    with pytest.warns(InputWarning, match="'color' is one of those that the vectors were made"):
+        NodeClassifier(graph, EMBEDDER).fit(IDS[::2], renamed[::2])
+    other = np.random.default_rng(0).permutation(renamed)
+    with pytest.warns(InputWarning, match="'size' is one of those"):
+        NodeClassifier(graph, EMBEDDER).fit(IDS, pd.Series(other, name="size"))
+    NodeClassifier(graph, EMBEDDER).fit(IDS, other)
+    NodeClassifier(graph, EMBEDDER).fit(IDS[:4], IDS[:4])  # a label per node, by chance
 
 
 def test_random_labels_are_not_predicted():

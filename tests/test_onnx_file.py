@@ -6,11 +6,14 @@ from test_store import first, grown_graph
 from typer.testing import CliRunner
 
 from graphgate import GATE, Graph, InputError, LinearGATE, export_onnx
-from graphgate.cli import app
+from graphgate.__main__ import app
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
-pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
+pytestmark = [
+    pytest.mark.numerical,
+    pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning"),
+]
 
 
 @pytest.mark.parametrize("structure", [True, False])

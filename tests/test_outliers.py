@@ -7,7 +7,9 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from graphgate import GATE, Graph, InputError, LinearGATE, find_outliers
-from graphgate.baselines.deepwalk import DeepWalk
+from graphgate.paper.baselines.deepwalk import DeepWalk
+
+pytestmark = pytest.mark.numerical
 
 N = 240
 GATES = {

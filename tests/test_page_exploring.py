@@ -22,6 +22,10 @@ LONG = "customer {} of a branch with a rather long name"
 browser = pytest.fixture(scope="module")(launched)
 
 
+def town_name(code):
+    return "Town 007 & sons" if code == 8 else f"Town {code:03}"
+
+
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
     """Three segments, each a disk of the map. Customer 0 knows many; customer 5 earns millions."""
@@ -42,7 +46,7 @@ def page_file(tmp_path_factory):
             "segment": [SEGMENTS[code] for code in segment],
             "revenue": revenue,
             "joined": [date(2020, 1, 1) + timedelta(days=i) for i in range(N)],
-            "town": [f"Town {(i * 7) % TOWNS:03}" for i in range(N)],
+            "town": [town_name(i * 7 % TOWNS) for i in range(N)],
             "year": 1900 + np.arange(N) % 100,
         },
     )
@@ -254,6 +258,33 @@ def test_search_finds_values_of_every_kind(seen, text, first, members):
     seen.tab.keyboard.press("Enter")
     assert seen.tab.inner_text("#group-title") == f"{members} node{'s' * (members > 1)}"
     assert seen.tab.evaluate("state.group.nodes.length") == members
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "segment: students & revenue > 1000",
+        "revenue > 1000 and segment: students",
+        "segment: students or families",
+        "segment: nobody; year: 1950",
+        "year: 1950 || size > 3",
+    ],
+)
+def test_several_conditions_are_not_taken_for_one(seen, text):
+    seen.tab.fill("#search", text)
+    assert seen.listed("matches") == []
+    assert seen.tab.inner_text("#note") == "Only one condition is allowed at a time."
+    seen.tab.keyboard.press("Enter")
+    assert seen.tab.evaluate("state.group") is None
+
+
+def test_a_sign_within_a_value_joins_nothing(seen):
+    seen.tab.fill("#search", "segment: this & that")
+    assert seen.listed("matches") == ["segment: this & that"]
+    seen.tab.fill("#search", "town: Town 007 & sons")
+    assert seen.listed("matches")[0] == "town: Town 007 & sons"
+    seen.tab.keyboard.press("Enter")
+    assert seen.tab.evaluate("state.group.nodes.length") == 3
 
 
 def test_search_finds_a_part_of_an_id(seen):

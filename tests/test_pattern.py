@@ -15,6 +15,8 @@ from graphgate.nn.pattern import (
     segment_softmax,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(), st.integers(0, 99))
@@ -70,7 +72,7 @@ def test_dots_along_edges_add_to_what_is_there():
 @pytest.mark.parametrize("rows", [3, 1000])
 def test_products_in_single_precision_are_those_in_double(monkeypatch, directed, rows):
     """Some rows at a time, with what was there before, and without a gradient."""
-    monkeypatch.setattr("graphgate.nn.row_bags._ROWS", rows)
+    monkeypatch.setattr("graphgate.compute.row_bags._ROWS", rows)
     graph = random_graph(1, 20, 3, directed=directed)
     single, double = (
         AttentionPattern(graph, device=torch.device("cpu"), dtype=dtype)

@@ -47,6 +47,7 @@ def same_bytes(one: np.ndarray, two: np.ndarray) -> bool:
 # --- round trips ---------------------------------------------------------------------------------
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize(
     ("tied", "shared", "attention", "activation"),
     [

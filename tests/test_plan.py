@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import torch
 from graphs import model_for, random_graph
 
+from graphgate.compute.counts import GraphCounts
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import Architecture
@@ -15,7 +16,7 @@ from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.training import objective as objectives
-from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
+from graphgate.training.plan import ColumnBlocks, TrainingPlan
 
 
 @pytest.mark.parametrize("directed", [False, True])

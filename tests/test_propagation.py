@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from graphs import graphs
 from hypothesis import given, settings
-from linear_graphs import averaging, operator, smoothing
+from linear_graphs import averaging as dense_averaging
+from linear_graphs import operator, smoothing
 
 from graphgate import Graph
-from graphgate.linear.propagation import (
-    Propagation,
-    mean_weight,
-    symmetrically_normalized,
-)
+from graphgate.linear.propagation import Propagation, averaging, mean_weight, restarting
+
+STEP = (0.0, 1.0)
+
+pytestmark = pytest.mark.numerical
 
 
 def propagation(graph: Graph) -> Propagation:
@@ -28,12 +28,12 @@ def vectors(n: int) -> torch.Tensor:
 @given(graphs())
 def test_every_product_is_that_of_the_dense_operator(graph):
     found, dense, h = propagation(graph), operator(graph), vectors(graph.n_nodes)
-    np.testing.assert_allclose(found.step(h), dense @ h.numpy(), atol=1e-12)
+    np.testing.assert_allclose(found.apply(h, STEP), dense @ h.numpy(), atol=1e-12)
     np.testing.assert_allclose(
-        found.smooth(h, 10, 0.15), smoothing(dense, 10, 0.15) @ h.numpy(), atol=1e-10
+        found.apply(h, restarting(10, 0.15)), smoothing(dense, 10, 0.15) @ h.numpy(), atol=1e-10
     )
     np.testing.assert_allclose(
-        found.average(h, 4, 0.2), averaging(dense, 4, 0.2) @ h.numpy(), atol=1e-10
+        found.apply(h, averaging(4, 0.2)), dense_averaging(dense, 4, 0.2) @ h.numpy(), atol=1e-10
     )
     weights = graph.adjacency.toarray() / mean_weight(graph)
     both = weights.sum(axis=0) + weights.sum(axis=1) * graph.directed
@@ -42,7 +42,7 @@ def test_every_product_is_that_of_the_dense_operator(graph):
 
 def test_an_edge_makes_its_target_attend_to_its_source():
     graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)], directed=True)
-    found = propagation(graph).step(torch.eye(3, dtype=torch.float64))
+    found = propagation(graph).apply(torch.eye(3, dtype=torch.float64), STEP)
     assert (found.numpy() > 0).tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
     assert propagation(graph).degrees.tolist() == [1, 2, 1]
 
@@ -51,24 +51,28 @@ def test_smoothing_by_hand():
     """Two nodes with one edge: the operator is ½ everywhere."""
     pair = propagation(Graph.from_edges(np.eye(2), [(0, 1)]))
     h = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
-    np.testing.assert_allclose(pair.smooth(h, 1, 0.2), [[0.6], [0.4]])
-    np.testing.assert_allclose(pair.smooth(h, 2, 0.2), [[0.6], [0.4]])
-    np.testing.assert_allclose(pair.average(h, 3, 0.1), [[0.55], [0.45]])
+    np.testing.assert_allclose(pair.apply(h, restarting(1, 0.2)), [[0.6], [0.4]])
+    np.testing.assert_allclose(pair.apply(h, restarting(2, 0.2)), [[0.6], [0.4]])
+    np.testing.assert_allclose(pair.apply(h, averaging(3, 0.1)), [[0.55], [0.45]])
 
 
 def test_nothing_given_is_changed():
     graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)])
     h = vectors(3)
     before = h.clone()
-    propagation(graph).smooth(h, 3, 0.2)
-    propagation(graph).average(h, 3, 0.2)
+    propagation(graph).apply(h, restarting(3, 0.2))
+    propagation(graph).apply(h, averaging(3, 0.2))
     assert torch.equal(h, before)
 
 
 def test_nodes_without_edges_keep_their_vectors():
     h = vectors(4)
     alone = propagation(Graph(np.eye(4)))
-    for found in (alone.step(h), alone.smooth(h, 10, 0.15), alone.average(h, 16, 0.05)):
+    for found in (
+        alone.apply(h, STEP),
+        alone.apply(h, restarting(10, 0.15)),
+        alone.apply(h, averaging(16, 0.05)),
+    ):
         np.testing.assert_allclose(found, h, rtol=1e-12)
     assert alone.degrees.tolist() == [0, 0, 0, 0]
 
@@ -87,25 +91,15 @@ def test_the_unit_of_weights_does_not_matter(factor):
     rng = np.random.default_rng(0)
     weights = np.triu(rng.uniform(0.1, 3, (9, 9)), 1)
     one, other = (propagation(Graph(np.eye(9), weights * each)) for each in (1, factor))
-    np.testing.assert_allclose(other.step(vectors(9)), one.step(vectors(9)), rtol=1e-12)
+    np.testing.assert_allclose(
+        other.apply(vectors(9), STEP), one.apply(vectors(9), STEP), rtol=1e-12
+    )
     np.testing.assert_allclose(other.degrees, one.degrees, rtol=1e-12)
 
 
 def test_weights_count_in_proportion():
     """An edge of weight 3 is worth three of weight 1, and the self-loop the mean, 2."""
     graph = Graph.from_edges(np.eye(3), [(0, 1), (0, 2)], [3.0, 1.0])
-    row = propagation(graph).step(torch.eye(3, dtype=torch.float64))[0].numpy()
+    row = propagation(graph).apply(torch.eye(3, dtype=torch.float64), STEP)[0].numpy()
     sums = np.array([6, 5, 3]) / 2  # of row and column, in units of the mean
     np.testing.assert_allclose(row, np.array([2, 3, 1]) / 2 / np.sqrt(sums[0] * sums))
-
-
-def test_normalization_leaves_empty_rows_and_columns_empty():
-    matrix = sp.csr_array(np.array([[0.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 4.0, 1.0]]))
-    found = symmetrically_normalized(matrix)
-    expected = [
-        [0, 4 / np.sqrt(4 * 8), 0],
-        [0, 0, 0],
-        [0, 4 / np.sqrt(5 * 8), 1 / np.sqrt(5 * 1)],
-    ]
-    np.testing.assert_allclose(found.toarray(), expected)
-    assert found.has_sorted_indices

@@ -7,6 +7,8 @@ from graphgate import Graph, LinearGATE
 from graphgate.linear.edge_decoder import TERMS
 from graphgate.linear.report import LITTLE, LinearReport
 
+pytestmark = pytest.mark.numerical
+
 
 def report(r2: float = 0.25, auc: float | None = 0.876) -> LinearReport:
     return LinearReport(10, r2, 0.5623413, auc, {}, 4)

@@ -7,17 +7,19 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from graphs import random_graph
 from processes import run_in_processes
+from rounding import assert_equal_to_rounding
 
+from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError, TrainingWarning
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.nn import collapsed
-from graphgate.training.distributed import current_processes
+
+pytestmark = pytest.mark.numerical
 
 SETTINGS = {
     "dims": (6, 4),
@@ -26,6 +28,10 @@ SETTINGS = {
     "batch_size": 25,
     "patience": float("inf"),
 }
+
+
+# Adam divides by the size of gradients, which enlarges rounding; in double precision, less is left.
+SHARED = SETTINGS | {"parts_per_step": 3, "dtype": "float64"}
 
 
 def weights(gate: GATE) -> list[list[float]]:
@@ -37,7 +43,7 @@ def test_parts_lower_the_loss_of_the_whole_graph():
     gate = GATE(**SETTINGS, epochs=20).fit(graph)
     assert len(gate.history_) == 20
     assert gate.history_["loss"][-1] < 0.7 * gate.history_["loss"][0]
-    np.testing.assert_array_equal(gate.embedding_, gate.transform(graph))
+    assert_equal_to_rounding(gate.transform(graph), gate.embedding_)
     again = GATE(**SETTINGS, epochs=20).fit(graph)
     assert gate.embedding_.tobytes() == again.embedding_.tobytes()
     other = GATE(**SETTINGS | {"random_state": 4}, epochs=20).fit(graph)
@@ -74,13 +80,13 @@ def test_refuses_other_batch_sizes(value):
         GATE(batch_size=value).fit(random_graph(0))
 
 
-def fit_in_process(processes, path) -> tuple[bytes, list]:
+def fit_in_process(processes, path) -> tuple[np.ndarray, list]:
     assert current_processes() is processes
-    settings = SETTINGS | {"parts_per_step": 3, "checkpoint": path, "checkpoint_every": 2}
+    settings = SHARED | {"checkpoint": path, "checkpoint_every": 2}
     graph = random_graph(0, n=120)
     GATE(**settings, epochs=3).fit(graph)
     gate = GATE(**settings, epochs=6).fit(graph)  # resumed in both
-    return gate.embedding_.tobytes(), weights(gate)
+    return gate.embedding_, weights(gate)
 
 
 def different_in_process(processes) -> tuple[str, list[str]]:
@@ -95,17 +101,16 @@ def different_in_process(processes) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("block", [None, 1, 3], ids=["whole", "4 blocks", "2 uneven blocks"])
-def test_two_processes_give_the_bits_of_one(block, tmp_path, monkeypatch):
+def test_two_processes_agree_with_one(block, tmp_path, monkeypatch):
     """Also where they share the blocks of columns in which an embedding is computed."""
     if block is not None:
         monkeypatch.setattr(collapsed, "_LARGEST_BLOCK", 1)
         monkeypatch.setattr(collapsed, "_NARROWEST", block)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    expected = GATE(**SETTINGS | {"parts_per_step": 3}, epochs=6).fit(random_graph(0, n=120))
-    torch.set_num_threads(threads)
+    expected = GATE(**SHARED, epochs=6).fit(random_graph(0, n=120))
     first, second = run_in_processes(2, fit_in_process, tmp_path / "c")
-    assert first == second == (expected.embedding_.tobytes(), weights(expected))
+    assert first[1] == second[1]  # one model, so that they go on together
+    for embedding, _ in (first, second):
+        assert_equal_to_rounding(embedding, expected.embedding_, 1000)
 
 
 def test_processes_with_different_graphs_or_without_work_are_told():
@@ -155,11 +160,11 @@ def test_a_list_of_graphs_is_their_union(batch_size):
     settings = SETTINGS | {"batch_size": batch_size}
     gate = GATE(**settings, epochs=5).fit(graphs)
     union = GATE(**settings, epochs=5).fit(join_graphs(graphs))
-    assert gate.embedding_.tobytes() == union.embedding_.tobytes()
-    np.testing.assert_array_equal(gate.transform(graphs), gate.embedding_)
+    assert_equal_to_rounding(gate.embedding_, union.embedding_, 100)
+    assert_equal_to_rounding(gate.transform(graphs), gate.embedding_)
     one_by_one = np.concatenate([gate.transform(graph) for graph in graphs])
     np.testing.assert_allclose(one_by_one, gate.embedding_, rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(gate.transform(graphs, nodes=[(2, 0)])[0], gate.embedding_[13])
+    assert_equal_to_rounding(gate.transform(graphs, nodes=[(2, 0)])[0], gate.embedding_[13])
     frame = GATE(**settings, epochs=5).set_output(transform="pandas").fit_transform(graphs)
     assert frame.index[6] == (1, 0)
 
@@ -181,7 +186,7 @@ def test_the_linear_method_takes_lists_too():
     graphs = graphs_of_several_sizes()
     found = LinearGATE(n_components=4, structure=False, random_state=0).fit(graphs)
     union = LinearGATE(n_components=4, structure=False, random_state=0).fit(join_graphs(graphs))
-    np.testing.assert_array_equal(found.embedding_, union.embedding_)
+    assert_equal_to_rounding(found.embedding_, union.embedding_, 10)
     np.testing.assert_allclose(found.transform(graphs), found.embedding_, atol=1e-5)
 
 

@@ -30,7 +30,7 @@ from graphgate import (
     rerun,
     write_run,
 )
-from graphgate.estimators.runs import embedding_sha256
+from graphgate.estimators.runs import embedding_sha256, largest_difference
 from graphgate.io.embeddings import read_embedding
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"
@@ -81,7 +81,7 @@ def test_the_folder_holds_the_run(made):
     assert found.vectors.tobytes() == gate.embedding_.tobytes()
     assert found.labels == ["x", "y", None, "x", "y"]
     again = GATE.load(made / "model.safetensors").transform(read_graph("edges.csv", "nodes.csv"))
-    assert again.tobytes() == gate.embedding_.tobytes()
+    np.testing.assert_allclose(again, gate.embedding_, rtol=1e-5, atol=1e-6)
     assert len(pyarrow.parquet.read_table(made / "attention.parquet")) == 15  # 2·5 edges, 5 nodes
     history = json.loads((made / "history.json").read_text())
     assert history == {"stopped": "epochs"} | gate.history_.series
@@ -111,6 +111,8 @@ def test_the_record_holds_all_that_decides_the_run(made):
     assert metrics["seconds"] > 0
     assert metrics["peak_memory_mb"] > 1
     assert stored["versions"]["torch"] == version("torch")
+    assert stored["processor"].endswith(torch.backends.cpu.get_cpu_capability())
+    assert (stored["threads"], stored["processes"]) == (torch.get_num_threads(), 1)
 
 
 # --- from Python ---------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ def test_a_run_of_python_is_written_read_and_repeated():
     assert GATE(**record.settings).get_params() == gate.get_params()
     assert (record.settings["dims"], record.threads) == ((4, 2), torch.get_num_threads())
     again = rerun("r")
-    assert (again.identical, again.changed) == (True, ())
+    assert (again.identical, again.difference, again.changed, again.moved) == (True, 0, (), ())
     assert again.gate.embedding_.tobytes() == gate.embedding_.tobytes()
     assert again.inputs == {name: Path(path) for name, path in INPUTS.items()}
 
@@ -143,7 +145,7 @@ def test_how_files_are_read_is_part_of_the_run():
 def test_changed_content_of_an_input_is_reported(made):
     Path("nodes.csv").write_text(NODES.replace("3,1,0", "3,1,1"))
     again = rerun("r")
-    assert (again.identical, again.changed) == (False, ("nodes",))
+    assert (again.identical, again.changed, again.reproduced) == (False, ("nodes",), False)
 
 
 def test_an_input_that_the_run_did_not_have_has_changed():
@@ -375,12 +377,13 @@ def test_a_folder_in_place_of_an_input_is_reported(made):
 # --- from the command line -----------------------------------------------------------------------
 
 
+@pytest.mark.numerical
 def test_the_command_reports_a_bit_identical_rerun(run, made):
     code, out, err = run("embed", "--repeat", "r", "--out", "z.npz", "--run", "again")
     assert code == 0, err
     assert "edges: edges.csv has not changed since the run\n" in out
     assert "nodes: nodes.csv has not changed since the run\n" in out
-    assert out.endswith("embedding: bit-identical to that of the run\n")
+    assert out.endswith("embedding: bit-identical to that of the run; largest difference 0\n")
     before = read_embedding(made / "embedding.parquet").vectors
     assert read_embedding("z.npz").vectors.tobytes() == before.tobytes()
     assert rerun("again").identical
@@ -392,7 +395,68 @@ def test_the_command_reports_what_has_changed(run, made):
     assert code == 1
     assert "edges.csv has not changed since the run\n" in out
     assert "nodes.csv has changed since the run\n" in out
-    assert out.endswith("embedding: NOT bit-identical to that of the run\n")
+    assert "embedding: NOT bit-identical to that of the run; largest difference " in out
+
+
+def made_elsewhere(run: Path, by: float, **record) -> None:
+    """As if another machine had made the run, whose vectors differ in direction."""
+    table = pyarrow.parquet.read_table(run / "embedding.parquet")
+    vectors = read_embedding(run / "embedding.parquet").vectors
+    vectors = vectors + np.float32(by) * np.linalg.norm(vectors, axis=1).max() * vectors[::-1]
+    at = table.schema.get_field_index("embedding")
+    column = pyarrow.array(list(vectors), type=table.schema.field(at).type)
+    pyarrow.parquet.write_table(
+        table.set_column(at, table.schema.field(at), column), run / "embedding.parquet"
+    )
+    stored = json.loads((run / "run.json").read_text())
+    digest = {"embedding_sha256": embedding_sha256(vectors)}
+    (run / "run.json").write_text(json.dumps(stored | digest | record))
+
+
+@pytest.mark.parametrize(
+    ("record", "moved"),
+    [
+        ({"processor": "an older one"}, "other processor"),
+        ({"processes": 2, "versions": {"torch": "2.10"}}, "other versions and other processes"),
+    ],
+)
+@pytest.mark.parametrize(("by", "code", "verdict"), [(1e-5, 0, ""), (0.1, 1, "NOT ")])
+def test_a_run_of_another_machine_is_repeated_to_rounding(
+    run, made, record, moved, by, code, verdict
+):
+    made_elsewhere(made, by, **record)
+    done, out, err = run("embed", "--repeat", "r")
+    assert done == code, err
+    last = out.splitlines()[-1]
+    expected = f"embedding: {verdict}equal up to rounding to that of the run, which had {moved}; "
+    assert last.startswith(expected)
+    assert last.endswith(", at most 0.001")
+
+
+def test_a_run_of_this_machine_is_repeated_to_the_bit(run, made):
+    made_elsewhere(made, 1e-6)
+    code, out, _ = run("embed", "--repeat", "r")
+    assert code == 1
+    assert "embedding: NOT bit-identical to that of the run; largest difference " in out
+
+
+def test_an_embedding_that_is_not_the_recorded_one_is_refused(made):
+    stored = json.loads((made / "run.json").read_text())
+    (made / "run.json").write_text(json.dumps(stored | {"embedding_sha256": "0"}))
+    with pytest.raises(InputError, match=r"embedding\.parquet is not the embedding that .* desc"):
+        rerun("r")
+
+
+def test_rotations_are_no_difference():
+    z = np.random.default_rng(0).normal(size=(30, 4))
+    turned = z @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4))).Q
+    assert largest_difference(z, turned) < 1e-12
+    stretched = z * np.where(np.arange(30) == 7, 1.5, 1.0)[:, None]
+    assert largest_difference(z, stretched) > 0.01
+    z[3] = 0
+    assert largest_difference(z, z) == 0
+    assert largest_difference(z, z[:, :3]) == np.inf
+    assert largest_difference(z[:0], z[:0]) == 0
 
 
 def test_inputs_that_have_moved_are_given_again(run, made, folder):
@@ -432,5 +496,7 @@ def test_the_numbers_are_the_same_in_another_process(made):
     command = [sys.executable, "-m", "graphgate", "embed", "--repeat", "r"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("embedding: bit-identical to that of the run\n")
+    assert done.stdout.endswith(
+        "embedding: bit-identical to that of the run; largest difference 0\n"
+    )
     assert np.isfinite(read_embedding("r/embedding.parquet").vectors).all()

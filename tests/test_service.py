@@ -11,6 +11,8 @@ from services import Client, running
 from test_store import first, grown_graph, later
 
 from graphgate import Graph, LinearGATE, Store, similar
+from graphgate.service import answers
+from graphgate.service.served import Follower
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
 
@@ -96,7 +98,9 @@ def served_tables(store, node, edges):
 
 
 def test_suggested_edges_are_none_that_exist(client, store):
-    found = client.get("/links", id=["n3", "n40"], k=60).json["results"]
+    answer = client.get("/links", id=["n3", "n40"], k=60).json
+    assert answer["ranked_by"] == "cosine"
+    found = answer["results"]
     graph = store.graph()
     nearest = store.similar(["n3", "n40"], n_neighbors=60).neighbors
     for each, at, near in zip(found, (3, 40), nearest, strict=True):
@@ -132,7 +136,10 @@ def test_the_page_requests_nothing(client):
     answer = client.get("/docs")
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert not re.search("<script|<link|<img|src=|https?:|url\\(", answer.text)
-    for path in client.get("/openapi.json").json["paths"]:
+    specification = client.get("/openapi.json").json
+    links = specification["components"]["schemas"]["LinksAnswer"]
+    assert "ranked_by" in links["required"]
+    for path in specification["paths"]:
         assert f" {path}</code>" in answer.text
 
 
@@ -161,9 +168,10 @@ def test_added_nodes_are_served_and_stored(tmp_path):
         found = client.post("/add", batch(graph, 60, 70)).json
         assert (found["version"], found["edges"]) == (2, expected.n_edges)
         for name in ("added", "changed"):
-            ids, vectors, _ = getattr(expected, name)
-            assert [each["id"] for each in found[name]] == ids.tolist()
-            np.testing.assert_allclose([each["vector"] for each in found[name]], vectors, atol=1e-5)
+            changed = getattr(expected, name)
+            assert [each["id"] for each in found[name]] == changed.ids.tolist()
+            vectors = [each["vector"] for each in found[name]]
+            np.testing.assert_allclose(vectors, changed.vectors, atol=1e-5)
         again = client.post("/add", batch(graph, 60, 70)).json
         assert again == {"version": 2, "added": [], "changed": [], "edges": 0}
         near = client.get("/similar", id="n65", k=3).json
@@ -214,6 +222,42 @@ def test_adding_while_others_ask(tmp_path):
     assert Store.open(store.path).graph().fingerprint() == graph.fingerprint()
 
 
+def test_a_version_that_is_pruned_while_it_is_served(tmp_path, monkeypatch):
+    monkeypatch.setattr(answers, "_POLL", 600.0)
+    followers, made = [], Follower.__init__
+
+    def noted(self, path):
+        made(self, path)
+        followers.append(self)
+
+    monkeypatch.setattr(Follower, "__init__", noted)
+    graph = grown_graph(80)
+    store = small_store(tmp_path / "store")
+    new = {"id": "new", "attributes": row(graph, 3)}
+    requests = [
+        ("GET", "/nodes?id=n3", None),
+        ("GET", "/similar?id=n3&where=age%3E0", None),
+        ("GET", "/links?id=n3", None),
+        ("POST", "/similar", {"nodes": [new], "edges": [{"source": "new", "target": "n3"}]}),
+        ("POST", "/add", {"nodes": [new | {"id": "n3"}]}),
+    ]
+    with running(store.path) as client:
+        store.add(later(graph, 60, 61))
+        store.prune(keep=2)
+        last, pruned = store.prune().version, followers[0].served
+        for request in requests:
+            followers[0].served = pruned
+            answer = client.ask(*request)
+            assert (answer.status, answer.json["version"]) == (200, last), answer.text
+        # What is wrong with a request does not depend on the version.
+        followed = []
+        monkeypatch.setattr(Follower, "follow", followed.append)
+        assert client.get("/nodes", id="nobody").status == 404
+        assert client.get("/similar", id="n3", where="no = 1").status == 422
+        assert client.post("/add", {}).status == 422
+        assert not followed
+
+
 def test_a_service_that_only_reads(tmp_path):
     store = small_store(tmp_path / "store")
     with running(store.path, read_only=True) as client:
@@ -244,6 +288,8 @@ def test_integer_ids_and_features(tmp_path):
 
 # --- mistakes ------------------------------------------------------------------------------------
 
+REPEATED = "repeat('a', 1500000000) = 'a'"
+PRICE, COUNT = "nodes.0.attributes.list_price", "nodes.0.attributes.int"
 NODE = {"id": "x", "attributes": {"age": 1.0, "town": "Ulm", "a.b": True, "words": ["x"]}}
 
 
@@ -264,6 +310,9 @@ NODE = {"id": "x", "attributes": {"age": 1.0, "town": "Ulm", "a.b": True, "words
         ("/similar", {"ids": ["n1"], "k": 1001}, 422, "less than or equal to 1000", "k"),
         ("/similar", {"ids": ["n1"], "top": 3}, 422, "extra inputs are not permitted", "top"),
         ("/similar", {"ids": ["n1"], "where": "size >"}, 422, "cannot be used", "where"),
+        ("/similar", {"ids": ["n1"], "where": "$1=1"}, 422, "character 1 is '$'", "where"),
+        ("/similar", {"ids": ["n1"], "where": REPEATED}, 422, "'repeat', which is not", "where"),
+        ("/similar", {"ids": ["n1"], "interest": 1}, 422, "not permitted", "interest"),
         ("/similar", {"ids": ["n1"], "where": "x" * 1001}, 422, "at most 1000 char", "where"),
         ("/similar", {"vectors": [[1.0, 2.0]]}, 422, "has 8 numbers, got 2", "vectors.0"),
         ("/similar", b'{"vectors": [[NaN]]}', 422, "finite", "vectors.0.0"),
@@ -293,6 +342,8 @@ NODE = {"id": "x", "attributes": {"age": 1.0, "town": "Ulm", "a.b": True, "words
             "age",
             None,
         ),
+        ("/add", {"nodes": [NODE | {"attributes": {"list_price": [1]}}]}, 422, "list_price", PRICE),
+        ("/add", {"nodes": [NODE | {"attributes": {"int": {"str": []}}}]}, 422, "int", COUNT),
         ("/add", {"nodes": [NODE, NODE]}, 422, "ids must be unique", None),
         ("/add", b'{"nodes": [{"id": "\\ud800"}]}', 422, "id", "nodes.0.id"),
     ],

@@ -6,12 +6,14 @@ import inspect
 import socket
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from services import running
 from test_service import small_store
 
 from graphgate import InputError, Store, serve
+from graphgate.errors import InputWarning
 from graphgate.service import protocol
 from graphgate.service.access import allowed_names, host_name, is_loopback, read_key, same_key
 from graphgate.service.guard import Guard, Limits
@@ -33,11 +35,18 @@ def test_only_this_machine_needs_no_key(folder, tmp_path, monkeypatch):
         with pytest.raises(InputError, match=r"a key is needed; set .* GRAPHGATE_KEY"):
             serve(folder, host=host, port=0)
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
-    (tmp_path / "short").write_text("secret\n")
+    for name, key in (("short", "secret\n"), ("open", KEY)):
+        (tmp_path / name).write_text(key)
+        (tmp_path / name).chmod(0o600)
     with pytest.raises(InputError, match="short must hold a key of at least 16 printable"):
         serve(folder, port=0, key_file=tmp_path / "short")
     with pytest.raises(InputError, match="key cannot be read: No such file"):
         serve(folder, port=0, key_file=tmp_path / "none")
+    assert read_key(tmp_path / "open") == KEY
+    for mode in (0o640, 0o604):
+        (tmp_path / "open").chmod(mode)
+        with pytest.warns(InputWarning, match="open can be read by other users.*; run chmod 600"):
+            assert read_key(tmp_path / "open") == KEY
     monkeypatch.setenv("GRAPHGATE_KEY", KEY)
     assert read_key() == KEY
     with pytest.raises(InputError, match="all addresses of this machine; name those"):
@@ -46,6 +55,7 @@ def test_only_this_machine_needs_no_key(folder, tmp_path, monkeypatch):
 
 def test_a_key_is_checked(folder, tmp_path):
     (tmp_path / "key").write_text(KEY + "\n")
+    (tmp_path / "key").chmod(0o600)
     with running(folder, key_file=tmp_path / "key") as client:
 
         def status(path: str, header: str | None) -> int:
@@ -72,7 +82,20 @@ def test_names_in_host_headers():
     assert allowed_names("0.0.0.0", ["a.example"]) == {"a.example"}
     assert host_name(b"LOCALHOST:80") == "localhost"
     assert host_name(b"[::1]:80") == "::1"
-    assert host_name(b"a.example@localhost") == "a.example@localhost"
+    for odd in (
+        b"a.example@localhost",
+        b"localhost:80@a.example",
+        b"localhost:80:80",
+        b"localhost:",
+        b"localhost:port",
+        b"localhost/",
+        b"[::1]a.example",
+        b"[::1",
+        b"localhost\n",
+        b"local\xfchost",
+        b"",
+    ):
+        assert host_name(odd) is None, odd
 
 
 def test_a_port_that_is_taken(folder):
@@ -136,6 +159,24 @@ def test_a_failure_is_not_explained_to_clients(folder, monkeypatch):
         assert client.get("/health").status == 200
 
 
+def test_no_answer_names_a_file(folder, monkeypatch, caplog, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to(folder)
+    places = [folder, tmp_path / "link"]
+
+    def nodes(self, ids):
+        raise InputError(f"{places.pop()}/nodes.lance/data/1.lance is damaged", about="nodes")
+
+    monkeypatch.setattr(Store, "nodes", nodes)
+    with running(Path("link")) as client:
+        while places:
+            answer = client.get("/nodes", id="n1")
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            sentence = "the store cannot be used now; the log of the service says why"
+            assert answer.json == {"error": sentence, "field": None}
+    assert caplog.text.count("nodes.lance/data/1.lance is damaged") == 2
+
+
 def test_a_body_without_a_length_is_limited_too(folder):
     # The service waits for the end of the body, which never comes, as long as for any request.
     with running(folder, max_body=1000, timeout=1) as client:
@@ -147,6 +188,27 @@ def test_a_body_without_a_length_is_limited_too(folder):
         assert found.startswith(b"HTTP/1.1 400")
         assert found.endswith(b'{"error": "the request is not valid HTTP", "field": null}')
         assert raw(client.port, b"GET /" + b"a" * 70_000).startswith(b"HTTP/1.1 400")
+
+
+def test_headers_are_limited_and_agree_about_the_end(folder):
+    get = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+    with running(folder, timeout=1) as client:
+        for size, status in ((16_000, 200), (20_000, 400)):
+            long = b"X-Long: " + b"a" * size + b"\r\nConnection: close\r\n\r\n"
+            assert raw(client.port, get + long).startswith(b"HTTP/1.1 %d " % status)
+        path = b"GET /nodes?id=" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        assert raw(client.port, path).startswith(b"HTTP/1.1 400 ")
+        # Whoever takes the length for the end would see a second request in the rest.
+        both = b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+        for request in (POST + both, get + both, POST + both + get + b"\r\n"):
+            found = raw(client.port, request)
+            assert found.startswith(b"HTTP/1.1 400 ")
+            assert b"either Content-Length or Transfer-Encoding" in found
+            assert found.count(b"HTTP/1.1 ") == 1
+        for host in (b"localhost:80@evil.com", b"evil.com@localhost", b"localhost:x"):
+            close = b"\r\nConnection: close\r\n\r\n"
+            asked = raw(client.port, b"GET /health HTTP/1.1\r\nHost: " + host + close)
+            assert asked.startswith(b"HTTP/1.1 421 "), host
 
 
 def test_a_client_that_is_still_sending_gets_the_answer(folder):

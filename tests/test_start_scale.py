@@ -14,6 +14,8 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.start_scale import best_exponent
 from graphgate.training.objective import loss_parts
 
+pytestmark = pytest.mark.numerical
+
 
 def orthonormal(f: int, k: int) -> torch.Tensor:
     return torch.linalg.qr(torch.randn(f, k, generator=torch.Generator().manual_seed(0)).double())[

@@ -17,6 +17,8 @@ from graphgate.preprocessing.structural import (
     triangles,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 @settings(max_examples=60)
 @given(graphs())

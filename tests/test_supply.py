@@ -2,7 +2,6 @@
 
 import ctypes
 import hashlib
-import json
 import os
 import sys
 import tomllib
@@ -12,7 +11,6 @@ import pytest
 from forks import fork
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 from graphgate.datasets import bundled, planetoid
 from graphgate.visualization.page import page_html
@@ -33,18 +31,6 @@ def test_the_tested_versions_are_those_that_we_allow(text):
     requirement = Requirement(text)
     version = constraints()[canonicalize_name(requirement.name)]
     assert version in requirement.specifier
-
-
-def test_the_lowest_versions_have_been_tested():
-    """If pyproject.toml allows another one, scripts/check_floors.py must run again."""
-    stored = json.loads((ROOT / "results/floors.json").read_text("utf-8"))
-    texts = [*PROJECT["dependencies"]]
-    for extra, needed in PROJECT["optional-dependencies"].items():
-        texts += needed if extra not in ("dev", "docs", "fuzz") else []
-    for requirement in map(Requirement, texts):
-        if requirement.name != "graphgate":
-            floor = min(Version(each.version) for each in requirement.specifier)
-            assert Version(stored["versions"][canonicalize_name(requirement.name)]) == floor
 
 
 def test_the_bundled_files_are_those_that_were_built():

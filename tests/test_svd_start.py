@@ -14,6 +14,8 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.svd_start import axes_of_features, start_from_features
 from graphgate.training.objective import loss_parts
 
+pytestmark = pytest.mark.numerical
+
 
 def low_rank(n: int, f: int, rank: int, seed: int = 0) -> np.ndarray:
     """Features whose singular values are far from each other."""
@@ -41,13 +43,6 @@ def test_singular_vectors_are_those_of_numpy(n, f, kind):
     found = axes_of_features(kind(x), 6, np.random.default_rng(0))
     assert_same_up_to_sign(found, np.linalg.svd(x)[2][:6].T)
     assert (found[np.abs(found).argmax(axis=0), range(6)] > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("shape", "columns"), [((2708, 1433), 272), ((183, 1703), 183), ((2708, 50), 50)]
-)
-def test_there_are_no_more_columns_than_nodes_or_features(shape, columns):
-    assert svd_start.iterated_columns(256, shape) == columns
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])

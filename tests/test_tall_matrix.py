@@ -3,8 +3,10 @@
 import pytest
 import torch
 
-from graphgate.training import tall_matrix
-from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
+from graphgate.compute import tall_matrix
+from graphgate.compute.tall_matrix import TallMatrix, row_chunks, temporary_file
+
+pytestmark = pytest.mark.numerical
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -46,20 +46,6 @@ def test_a_search_among_some_rows_is_exact(exact):
     assert index.nearest(VECTORS[:2], 5, None, np.array([], dtype=int))[0].shape == (2, 0)
 
 
-def test_the_index_is_kept_in_a_file_until_the_vectors_change(tmp_path):
-    path = tmp_path / "index" / "1.usearch"
-    first = VectorIndex(VECTORS, path, exact=False).nearest(VECTORS[:5], 3)[0]
-    kept = path.stat().st_mtime_ns
-    again = VectorIndex(VECTORS, path, exact=False).nearest(VECTORS[:5], 3)[0]
-    np.testing.assert_array_equal(first, again)
-    assert path.stat().st_mtime_ns == kept
-    path.write_bytes(b"damaged")
-    damaged = VectorIndex(VECTORS, path, exact=False).nearest(VECTORS[:5], 3)[0]
-    np.testing.assert_array_equal(first, damaged)
-    VectorIndex(VECTORS, tmp_path / "index" / "2.usearch", exact=False)
-    assert [file.name for file in path.parent.iterdir()] == ["2.usearch"]
-
-
 def test_small_stores_need_no_index(monkeypatch):
     monkeypatch.setitem(sys.modules, "usearch.index", None)
     assert VectorIndex(VECTORS).exact

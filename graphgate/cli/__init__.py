@@ -3,7 +3,7 @@
 The modules in import order:
 
     console, program, options, inputs, methods, outputs, embed, transform, store, serve, onnx,
-    estimate, answers, links, outliers, pictures, experiments, datasets, conventions
+    estimate, answers, links, outliers, pictures, datasets, conventions
 """
 
 from graphgate.cli.conventions import add_conventions
@@ -12,7 +12,7 @@ from graphgate.cli.program import app, main
 # The help lists commands in the order in which they register.
 # isort: off
 from graphgate.cli import embed, transform, store, onnx, estimate, answers, links, outliers
-from graphgate.cli import serve, pictures, experiments, datasets
+from graphgate.cli import serve, pictures, datasets
 
 add_conventions(app)
 
@@ -22,7 +22,6 @@ __all__ = [
     "datasets",
     "embed",
     "estimate",
-    "experiments",
     "links",
     "main",
     "onnx",

@@ -132,7 +132,7 @@ def cluster(
 ) -> None:
     """Cluster the nodes, describe the clusters, and compare them with labels where these are known.
 
-    With --clusters auto, their number is chosen by the vectors alone; there may be none. With
+    With --clusters auto, their number is chosen by the vectors alone; they may support none. With
     --describe, words, categories and numbers that are over-represented in a cluster are listed.
     NMI, ARI and accuracy are in percent; accuracy is computed under the best one-to-one matching
     of clusters and classes.
@@ -152,7 +152,10 @@ def cluster(
         given, wanted, method=method, labels=labels, described=described, random_state=seed
     )
     if len(found.sizes) == 1 and wanted in (None, "auto"):
-        say("no clusters: the vectors form one cloud, or several that overlap")
+        say(
+            "no number of clusters is supported: the vectors vary continuously; "
+            "--clusters N divides them anyway"
+        )
     rows = [[str(number), f"{size:,}"] for number, size in enumerate(found.sizes, start=1)]
     if labels is not None:
         for number, row in enumerate(rows):
@@ -170,7 +173,7 @@ def cluster(
         traits = [[vars(trait) for trait in each] for each in found.traits]
         for number, each in enumerate(found.traits, start=1):
             say(f"cluster {number}: {'; '.join(map(str, each)) or 'nothing stands out'}")
-    write_result(json, content | {"scores": found.agreement, "traits": traits})
+    write_result(json, content, {"scores": found.agreement, "traits": traits})
 
 
 @app.command(
@@ -216,7 +219,7 @@ def classify(
         columns = {f"probability_{name}": values for name, values in named}
         _write_rows(out, found.ids, columns, found.predictions)
         say(f"wrote the predictions for {unknown:,} nodes to {out}")
-    write_result(json, {"probe": probe, "seed": seed, "folds": folds} | scores)
+    write_result(json, {"probe": probe, "seed": seed, "folds": folds}, scores)
 
 
 def _number_of_clusters(text: str | None) -> int | str | None:
@@ -248,8 +251,9 @@ def _labels(given: Embedding, nodes: Path | None, id: str, label: str) -> list[A
     """Labels from a node table, or the embedding's own; None where no node has one."""
     labels = given.labels
     if nodes is not None:
-        from graphgate.tasks.classification import read_labels
+        from graphgate.tasks.classification import read_labels, warn_of_label
 
+        warn_of_label(given.columns, label)
         labels = read_labels(nodes, given.ids, id=id, label=label)
     return None if labels is None or all(value is None for value in labels) else labels
 

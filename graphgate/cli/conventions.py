@@ -19,7 +19,7 @@ from graphgate.cli.console import STDOUT, printing
 from graphgate.errors import InputError
 
 EXIT_CODES = (
-    "Exit codes: 0 success, 1 not bit-identical (embed --repeat only), 2 invalid input or usage, "
+    "Exit codes: 0 success, 1 not reproduced (embed --repeat only), 2 invalid input or usage, "
     "130 interrupted, 143 terminated."
 )
 QUIET = inspect.Parameter(

@@ -77,7 +77,7 @@ def embed(
     ] = None,
     repeat: Annotated[
         Path | None,
-        typer.Option(help="Rerun the run in this folder and check that it is bit-identical."),
+        typer.Option(help="Rerun the run in this folder and compare the results."),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
@@ -121,8 +121,8 @@ def embed(
 
     The linear method, the default, takes seconds and reports, without labels, how much the edges
     contribute; the paper's model is trained. --run writes everything to one folder, with a record
-    of parameters, inputs and versions; --repeat reruns it and reports whether the result is
-    bit-identical.
+    of parameters, inputs and versions; --repeat reruns it and compares the results: bit-identical
+    with the same versions, processor and number of processes, else equal up to rounding.
 
     To share the work among processes: torchrun --nproc-per-node 2 -m graphgate embed …
     """
@@ -157,7 +157,7 @@ def embed(
             from graphgate.io.files import check_new_folder
 
             check_new_folder(folder)
-    from graphgate.experiments.measure import measured
+    from graphgate.compute.measure import measured
 
     again = None
     if repeat is not None:
@@ -237,7 +237,7 @@ def _write_answer(json: Path | None, graph: Graph, gate: Estimator, seconds: flo
         "seconds": round(seconds, 3),
     }
     report = asdict(gate.report_) if isinstance(gate, graphgate.LinearGATE) else None
-    write_result(json, content | {"report": report})
+    write_result(json, content, {"report": report})
 
 
 def _refuse_parameters(context: typer.Context) -> None:
@@ -259,7 +259,12 @@ def _compare(again: Rerun) -> None:
             else "has not changed since the run"
         )
         say(f"{name}: {path} {state}")
-    same = "bit-identical" if again.identical else "NOT bit-identical"
-    say(f"embedding: {same} to that of the run")
-    if not again.identical:
+    equal, limit = "bit-identical to that of the run", ""
+    if again.moved and not again.identical:
+        other = " and other ".join(again.moved)
+        equal = f"equal up to rounding to that of the run, which had other {other}"
+        limit = f", at most {again.tolerance:g}"
+    verdict = equal if again.reproduced else f"NOT {equal}"
+    say(f"embedding: {verdict}; largest difference {again.difference:.1g}{limit}")
+    if not again.reproduced:
         raise typer.Exit(1)

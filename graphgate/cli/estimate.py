@@ -63,8 +63,9 @@ def estimate(
 ) -> None:
     """Estimate the memory and time of a run, and whether it fits on this machine.
 
-    Give a graph, or its size. Memory is computed from the sizes of all arrays; time is measured for
-    a few seconds on the graph or, if it is large, on a similar but smaller one.
+    Give a graph, or its size. Memory is computed from the sizes of all arrays. The time of the
+    linear method is computed from the speed of this machine; for GATE, a few epochs are run on the
+    graph or, if it is large, on a similar but smaller one.
     """
     gate = {"dims": dims, "activation": activation, "epochs": epochs, "batch_size": batch_size}
     linear = {"components": components, "no_structure": no_structure}
@@ -99,11 +100,11 @@ def estimate(
         scale=not options.no_scale,
         **params,
     )
-    from graphgate.training.memory import format_bytes
-    from graphgate.training.speed import format_seconds
+    from graphgate.compute.machine import format_bytes
+    from graphgate.compute.speed import format_seconds
 
     available, sentence = found.available_bytes, found.plan.sentence()
-    content = {"method": chosen, **asdict(found), "plan": sentence}
+    content = asdict(found) | {"plan": sentence}
     rows = [
         ["plan", sentence],
         ["graph", format_bytes(found.graph_bytes)],
@@ -121,4 +122,4 @@ def estimate(
     print_table(["", "estimate"], rows)
     if not found.fits:
         say(f"the run does not fit into memory{hint}")
-    write_result(json, content)
+    write_result(json, {"method": chosen}, content)

@@ -104,12 +104,16 @@ def read_named_graph(
     gate: Estimator | None = None,
 ) -> tuple[str, Graph]:
     """Name and graph: from files where EDGES is given, else a citation graph."""
+    if edges is not None and dataset is not None:
+        raise InputError("give either EDGES or --dataset NAME, not both")
     if edges is not None:
         graph = options.read(edges, nodes, gate)
         print_graph(graph)
         return edges.name.partition(".")[0] or edges.name, graph
     if nodes is not None or dataset is None:
         raise InputError("no edges are given; add EDGES, or name a citation graph with --dataset")
+    if reading := options.given():
+        raise InputError(f"{reading[0]} says how EDGES are read; omit it, or give EDGES")
     return dataset, graphgate.load_dataset(dataset).graph
 
 
@@ -153,20 +157,18 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
 
 def check_memory(gate: Estimator, prepared: Graph) -> None:
     """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
+    from graphgate.compute.machine import shortage
     from graphgate.estimators.estimate import check_fits
-    from graphgate.training.memory import format_bytes
 
     try:
         check_fits(prepared, gate)
     except MemoryLimitError as error:
-        hint = ""
+        limited = gate.memory_limit is not None
+        hint = "" if limited else "; `graphgate embed --force` runs it anyway"
         if isinstance(gate, graphgate.GATE):
-            hint = f"{fitting_dims(error.fitting_dims)}; "
-        raise InputError(
-            f"the run needs about {format_bytes(error.needed)} of memory, but "
-            f"{format_bytes(error.available)} is available; {hint}`graphgate embed --force` runs "
-            "it anyway"
-        ) from None
+            hint = f"; {fitting_dims(error.fitting_dims)}{hint}"
+        needs = shortage(error.needed, error.available, limited=limited)
+        raise InputError(f"the run {needs}{hint}") from None
 
 
 def fitting_dims(dims: tuple[int, ...] | None) -> str:

@@ -16,12 +16,12 @@ from graphgate.cli.inputs import (
 )
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import (
+    Dataset,
     Edges,
     GraphOptions,
     Json,
     Model,
     Nodes,
-    OptionalDataset,
     Params,
     Seed,
     SpreadsheetSafe,
@@ -41,7 +41,7 @@ def links(
     options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
-    dataset: OptionalDataset = None,
+    dataset: Dataset = None,
     method: Annotated[
         str, typer.Option(help="linear, gate, gae, another baseline, or your own module:Class.")
     ] = "linear",
@@ -58,29 +58,32 @@ def links(
     decoder, others by the dot product of the two vectors. `graphgate predict-links` proposes edges.
     """
     check_files(edges, nodes, json=json)
-    if edges is not None and dataset is not None:
-        raise InputError("give either EDGES or --dataset NAME, not both")
-    from graphgate.experiments.experiment import find_experiment
-    from graphgate.experiments.methods import find_method
-    from graphgate.experiments.protocol import run_links
+    from graphgate.compute.measure import measured
+    from graphgate.estimators.registry import find_method
 
     import_from_here([method])
-    known = find_method(method)
+    row = find_method(method)
     name, graph = read_named_graph(dataset, edges, nodes, options)
-    experiment = None if edges is not None else find_experiment(method, name, "links")
-    params = {**(experiment.params if experiment else {}), **parse_params(set_)}
-    made = known.make(params, seed)
+    published = row.published_params(name, "links") if edges is None else {}
+    params = {**published, **parse_params(set_)}
+    made = row.make(params, seed)
     if isinstance(made, (graphgate.LinearGATE, graphgate.GATE)):
-        check_memory(made, known.make(params, seed).prepare(graph))
-    run = run_links(made, graph, val_size=val, test_size=test, seed=seed)
+        check_memory(made, row.make(params, seed).prepare(graph))
+    with measured() as cost:
+        figures = graphgate.evaluate_links(
+            graph, made, val_size=val, test_size=test, random_state=seed
+        )
+    if getattr(getattr(made, "history_", None), "stopped", None) == "interrupted":
+        raise KeyboardInterrupt  # an interrupted training has no result
     rows = [
-        [known.title, name, split, *(f"{run.metrics[metric]:.1f}" for metric in metrics)]
+        [row.title, name, split, *(f"{figures[metric]:.1f}" for metric in metrics)]
         for split, metrics in {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}.items()
-        if run.metrics[metrics[0]] is not None
+        if figures[metrics[0]] is not None
     ]
     print_table(["method", "graph", "split", "AUC", "AP"], rows)
     content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
-    write_result(json, content | run.to_dict())
+    spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
+    write_result(json, content, {"seed": seed}, figures, spent)
 
 
 @app.command(
@@ -92,7 +95,7 @@ def predict_links(
     options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
-    dataset: OptionalDataset = None,
+    dataset: Dataset = None,
     model: Model = None,
     top: Annotated[int, typer.Option(min=1, help="Number of edges to propose.")] = 100,
     out: Annotated[
@@ -107,8 +110,6 @@ def predict_links(
     pairs are compared, only those of nodes near each other and of nodes of highest degree.
     """
     check_files(edges, nodes, model, table=out, json=json)
-    if edges is not None and dataset is not None:
-        raise InputError("give either EDGES or --dataset NAME, not both")
     _, graph, gate = embedded_graph(None, dataset, model, edges, nodes, options)
     if not isinstance(gate, graphgate.LinearGATE):
         raise InputError(f"{model} holds a GATE, which proposes no edges; use the linear method")

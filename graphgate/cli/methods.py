@@ -84,12 +84,10 @@ def embedded_graph(
         return name, graph, gate
     gate = make_estimator(chosen_method(method, {}), {}, options)
     if isinstance(gate, graphgate.GATE) and edges is None:
-        from graphgate.experiments.experiment import find_experiment
+        from graphgate.estimators.registry import find_method
 
         assert dataset is not None
-        experiment = find_experiment("gate", dataset, "transductive")
-        assert experiment is not None
-        gate.set_params(**experiment.params)
+        gate.set_params(**find_method("gate").published_params(dataset, "transductive"))
     with naming_files(edges, nodes):
         prepared = gate.prepare(graph)
     check_memory(gate, prepared)

@@ -39,9 +39,9 @@ Nodes = Annotated[
     ),
 ]
 Dataset = Annotated[
-    str, typer.Option(help="Citation graph to use without EDGES: cora, citeseer or pubmed.")
+    str | None,
+    typer.Option(help="Citation graph to use without EDGES: cora, citeseer or pubmed."),
 ]
-OptionalDataset = Annotated[str | None, typer.Option(help="Citation graph to use without EDGES.")]
 Model = Annotated[
     Path | None, typer.Option(help="Saved model; without one, a model is trained first.")
 ]
@@ -211,6 +211,11 @@ class GraphOptions:
                 known = gate.encoder_.kinds
                 kinds = {name: known[name] for name in known if name not in options.drop}
         return graphgate.read_graph(edges, nodes, kinds=kinds, **asdict(options))
+
+    def given(self) -> list[str]:
+        """The options of reading that are given."""
+        named = vars(self) | {"category": self.categories, "categories": None, "no_scale": None}
+        return [f"--{name.replace('_', '-')}" for name, value in named.items() if value is not None]
 
     def reading(self, gate: Estimator | None = None) -> ReadingOptions:
         """What is given here, else what the model was trained with, else the defaults."""

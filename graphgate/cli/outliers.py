@@ -10,18 +10,17 @@ from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import check_files
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import (
+    Dataset,
     Edges,
     GraphOptions,
     Json,
     Method,
     Model,
     Nodes,
-    OptionalDataset,
     SpreadsheetSafe,
     reads_graph,
 )
 from graphgate.cli.program import ANSWERS, app, write_result
-from graphgate.errors import InputError
 
 
 @app.command(
@@ -33,7 +32,7 @@ def outliers(
     options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
-    dataset: OptionalDataset = None,
+    dataset: Dataset = None,
     model: Model = None,
     method: Method = None,
     top: Annotated[int, typer.Option(min=1, help="Number of nodes to show.")] = 20,
@@ -49,8 +48,6 @@ def outliers(
     given those of their neighborhood, and by their edges.
     """
     check_files(edges, nodes, model, table=out, json=json)
-    if edges is not None and dataset is not None:
-        raise InputError("give either EDGES or --dataset NAME, not both")
     _, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     found = graphgate.find_outliers(graph, gate)
     rows = found.top(top)

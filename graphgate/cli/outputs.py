@@ -56,7 +56,7 @@ class Outputs:
         from graphgate.io import model_outputs
 
         if self.embedding is not None:
-            graphgate.Embedding(graph.ids, vectors, graph.label_values()).save(self.embedding)
+            graphgate.Embedding.of(graph, vectors).save(self.embedding)
             say(f"wrote {graph.n_nodes:,} vectors of size {vectors.shape[1]} to {self.embedding}")
         if self.model is not None:
             gate.save(self.model)

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -146,18 +146,35 @@ def print_graph(graph: Graph) -> None:
     say(repr(graph) + (f"; {isolated:,} {nodes} no edges" if isolated else ""), err=True)
 
 
-def write_result(path: Path | None, content: dict[str, Any]) -> None:
-    """Write a result as JSON, with the command and the versions that produced it."""
+def write_result(path: Path | None, *parts: Mapping[str, Any]) -> None:
+    """Write the parts of a result as JSON, with the command and the versions that produced it."""
     if path is not None:
-        from graphgate.io.files import json_text, write_json
         from graphgate.io.provenance import versions
 
-        content = content | {"command": command_line(), "versions": versions()}
+        own = {"command": command_line(), "versions": versions()}
+        write_content(path, disjoint(*parts, own))
+
+
+def write_content(path: Path | None, content: Any) -> None:
+    """Write JSON to a file, or to standard output."""
+    if path is not None:
+        from graphgate.io.files import json_text, write_json
+
         if path == STDOUT:
             answer(json_text(content))
             return
         write_json(path, content)
         say(f"wrote {path}")
+
+
+def disjoint(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """All parts as one mapping; a name in two of them is a mistake in the command."""
+    content: dict[str, Any] = {}
+    for part in parts:
+        if twice := content.keys() & part.keys():
+            raise KeyError(f"two values of the result are named {min(twice)!r}")
+        content.update(part)
+    return content
 
 
 def command_line() -> str:

@@ -151,15 +151,15 @@ def info(
         f"vectors of size {found.n_components} by {found.method}"
     )
     say(found.accuracy())
-    content = found._asdict()
+    measured = {}
     if measure:
         cosines = opened.cosines_to_exact()
-        content["cosines"] = {"mean": float(cosines.mean()), "smallest": float(cosines.min())}
+        measured["cosines"] = {"mean": float(cosines.mean()), "smallest": float(cosines.min())}
         say(
             f"measured: cosine to the exact vector {cosines.mean():.6f} on average, "
             f"{cosines.min():.6f} at least"
         )
-    write_result(json, content)
+    write_result(json, found._asdict(), measured)
 
 
 @store.command(epilog="Example: graphgate store history people")
@@ -179,7 +179,26 @@ def history(folder: Folder, json: Json = None) -> None:
     ]
     heads = ["version", "time (UTC)", "action", "nodes", "edges", "model"]
     print_table(heads, rows)
-    write_result(json, {"versions": [dict(zip(heads, row, strict=True)) for row in rows]})
+    write_result(json, {"history": [dict(zip(heads, row, strict=True)) for row in rows]})
+
+
+@store.command(epilog="Example: graphgate store check people")
+def check(folder: Folder, json: Json = None) -> None:
+    """Read everything in a store, and report what is damaged."""
+    check_files(json=json)
+    found = graphgate.Store.open(folder).check()
+    say(
+        f"read {found.n_files:,} files of {found.n_versions:,} versions "
+        f"({found.n_bytes / 2**20:.1f} MiB)"
+    )
+    if found.n_unneeded:
+        say(f"{found.n_unneeded:,} files belong to no version; `store prune` removes them")
+    for problem in found.problems:
+        say(problem)
+    write_result(json, found._asdict())
+    if found.problems:
+        raise InputError(f"{folder} is damaged: {found.problems[0]}")
+    say("no damage was found")
 
 
 @store.command(epilog="Example: graphgate store rollback people 3")
@@ -187,7 +206,7 @@ def rollback(
     folder: Folder, version: Annotated[int, typer.Argument(help="Version to return to.")]
 ) -> None:
     """Make an older version the current one; this is a new version, and nothing is lost."""
-    made = graphgate.Store.open(folder).rollback(version)
+    made = graphgate.Store.open(folder, version).rollback(version)
     say(f"version {made.version} is version {version} again")
 
 
@@ -200,6 +219,44 @@ def prune(
     opened = graphgate.Store.open(folder)
     made = opened.prune(keep)
     say(f"version {made.version}: {len(opened.history()):,} versions are kept")
+
+
+@store.command(epilog="Example: graphgate store erase people ada bob")
+def erase(
+    folder: Folder,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="IDS", help="Node ids.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--ids", help="Text file with one further id per line.")
+    ] = None,
+) -> None:
+    """Delete all traces of nodes from the store, and its history with them.
+
+    The model is fitted from scratch on the other nodes: it has other words and weights, and its
+    vectors are not comparable with older ones.
+    """
+    from graphgate.io.files import read_text
+
+    check_files(file)
+    wanted = list(ids or [])
+    if file is not None:
+        wanted += [line for line in read_text(file).split("\n") if line]
+    if not wanted:
+        raise InputError("no node to erase is given; pass ids, or --ids FILE")
+    opened = graphgate.Store.open(folder)
+    before = opened.version
+    made = opened.erase(wanted)
+    if made.version == before:
+        say(
+            f"version {made.version}: no version has these nodes; what an interrupted change had "
+            "left is deleted"
+        )
+        return
+    say(
+        f"version {made.version}: {made.details['erased']:,} nodes are erased, and all older "
+        f"versions with them; the model was fitted from scratch on the other "
+        f"{made.details['n_nodes']:,} nodes, so what was learned from older vectors must be "
+        "learned again"
+    )
 
 
 @store.command(epilog="Example: graphgate store refresh people")
@@ -241,7 +298,7 @@ def similar(
     edges: Annotated[Path | None, typer.Option(help="Edge table of these nodes.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
     where: Annotated[
-        str | None, typer.Option(help="Condition in SQL on the attributes of neighbors.")
+        str | None, typer.Option(help="Condition on the attributes of neighbors, as in SQL.")
     ] = None,
     json: Json = None,
 ) -> None:

@@ -81,7 +81,7 @@ def transform(
     if only == "all":
         outputs.write(graph, gate, encoded.embedding, lambda: encoded)
     else:
-        found = graphgate.Embedding(graph.ids[new], encoded.embedding[new])
+        found = graphgate.Embedding(graph.ids[new], encoded.embedding[new], columns=graph.columns)
         found.save(out)
         say(f"wrote {len(found.ids):,} vectors of size {found.vectors.shape[1]} to {out}")
 

@@ -17,7 +17,7 @@ from graphgate.datasets.download import download
 from graphgate.datasets.planetoid import CHECKSUMS, NAMES, SPLITS
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
-from graphgate.io.files import make_folder
+from graphgate.io.files import cache_folder, make_folder
 from graphgate.io.progress import progress_bar
 
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
@@ -185,7 +185,7 @@ def fetch_dataset(
     graphgate.errors.InputError: ...
     """
     check_name(name)
-    target = make_folder(cache_folder() if folder is None else Path(folder).expanduser())
+    target = make_folder(cache_folder("planetoid") if folder is None else Path(folder).expanduser())
     missing = [
         file
         for file in planetoid.file_names(name)
@@ -206,7 +206,9 @@ def fetch_dataset(
 def verify_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> list[FileStatus]:
     """Check every file of every copy of a dataset against its SHA-256."""
     check_name(name)
-    places = [place for place in (named_folder(folder), cache_folder()) if place is not None]
+    places = [
+        place for place in (named_folder(folder), cache_folder("planetoid")) if place is not None
+    ]
     found = [
         FileStatus(str(place), file, _status((place / file).read_bytes, CHECKSUMS[file]))
         for place in dict.fromkeys(places)
@@ -243,17 +245,9 @@ def _original_folder(name: str, folder: str | os.PathLike[str] | None) -> Path |
     named = named_folder(folder)
     if named is not None and _present(named, name):
         return named
-    cache = cache_folder()
+    cache = cache_folder("planetoid")
     # An interrupted download leaves some files; the bundled copy must keep working.
     return cache if len(_present(cache, name)) == len(planetoid.PARTS) else None
-
-
-def cache_folder() -> Path:
-    """Where `fetch_dataset` stores the files; it need not exist."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG standard says to ignore a relative path.
-    root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~/.cache"))
-    return root / "graphgate" / "planetoid"
 
 
 def _present(folder: Path, name: str) -> list[str]:

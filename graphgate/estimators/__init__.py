@@ -3,5 +3,5 @@
 The modules in import order:
 
     hyperparameters, base, persistence, embedded_graph, equal_vectors, linear_persistence,
-    linear_gate, onnx_file, gate, loading, linear_estimate, estimate, runs
+    linear_gate, onnx_file, gate, loading, registry, linear_estimate, estimate, runs
 """

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from graphgate.compute.draws import Draws
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import EdgeDecoder
-from graphgate.linear.linear_model import BLOCKS, LinearModel
-from graphgate.linear.node_states import NodeStates
+from graphgate.linear.model import CONTEXT, MASKED, LinearModel, States
 from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
 from graphgate.nn.pattern import AttentionPattern
 
@@ -120,7 +120,7 @@ class ScoredGraph:
 
     model: LinearModel
     decoder: EdgeDecoder | None
-    states: NodeStates
+    states: States
     graph: Graph
 
     @cached_property
@@ -130,10 +130,7 @@ class ScoredGraph:
 
     def propagated(self) -> dict[str, np.ndarray]:
         """What the embedding is computed from, (N, ·) each: the inputs of `export_onnx`."""
-        every = slice(0, self.graph.n_nodes)
-        found = {name: getattr(self.states, name).rows(every).numpy() for name in BLOCKS}
-        factors = self.states.factors
-        return found if factors is None else found | {"factors": factors.numpy()}
+        return {name: self.states[name].whole().numpy() for name in self.model.weights}
 
     @cached_property
     def edge_values(self) -> EdgeScores | None:
@@ -149,15 +146,18 @@ class ScoredGraph:
 
     def reconstruction(self) -> np.ndarray:
         """X̂, (N, F), dense."""
-        context = self.states.context.rows(slice(0, self.graph.n_nodes))
-        z = self.model.reconstruction.coordinates(context)
+        z = self.model.reconstruction.coordinates(self.states["context"].whole())
         return self.model.coordinates.inverse_transform(z, self.graph.x)
 
     @torch.no_grad()
     def feature_errors(self) -> np.ndarray:
         """(N,) 1 - cosine of the coordinates of a node and of what other nodes suggest."""
-        every = slice(0, self.graph.n_nodes)
-        own, seen = self.states.own.rows(every), self.states.seen_by_others(_HALVES)
+        own, context = self.states["own"].whole(), self.states["context"].whole()
+        seen, draws = torch.zeros_like(own), Draws(0, self.graph.id_ranks)
+        for _ in range(_HALVES):
+            half = draws.uniform_by_node(len(own))[:, None] < MASKED
+            q = self.states.operator.apply(own * half, CONTEXT)
+            seen += torch.where(half, context - q, q) / _HALVES
         return _angles(own.numpy(), (seen @ self.model.reconstruction.weights).numpy())
 
     def edge_errors(self) -> np.ndarray:

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from graphgate.compute.counts import GraphCounts, graph_bytes
+from graphgate.compute.machine import available_bytes, room_within, shortage
+from graphgate.compute.plan_log import silent_plans
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.gate import GATE
@@ -26,17 +29,9 @@ from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.training.adam import Adam
-from graphgate.training.memory import (
-    available_bytes,
-    fitting_plan,
-    format_bytes,
-    graph_bytes,
-    room_within,
-    training_bytes,
-)
+from graphgate.training.memory import fitting_plan, training_bytes
 from graphgate.training.part_objective import planned_objective
-from graphgate.training.plan import GraphCounts, TrainingPlan
-from graphgate.training.plan_log import silent_plans
+from graphgate.training.plan import TrainingPlan
 
 _FEWEST, _MOST = 20_000, 250_000  # nodes of the measured graph, whatever its width
 _CACHES = 64 << 20  # bytes, more than the caches of a processor
@@ -101,9 +96,9 @@ def estimate(
 ) -> LinearEstimate | Estimate:
     """Estimate memory and time of a fit on a graph, or on one of a given size.
 
-    Memory is computed from the sizes of all arrays. Time is measured: this fits `LinearGATE`, or
-    runs a few epochs of `GATE`, on the graph, or on a synthetic graph like it where it is large or
-    only its size is given.
+    Memory is computed from the sizes of all arrays. The time of `LinearGATE` is computed from its
+    operations and their measured speed on this machine. For `GATE`, this runs a few epochs on the
+    graph, or on a synthetic graph like it where it is large or only its size is given.
 
     Parameters
     ----------
@@ -162,10 +157,9 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
     """
     counts, dims, hint = GraphCounts.of(graph), None, ""
     if isinstance(gate, LinearGATE):
-        available, size = _available(gate), gate.size(counts)
-        limit = arguments.memory_limit(gate.memory_limit)
-        needed = size.bytes(size.plan(available, limit=limit))
-        if limit is not None:
+        available = _available(gate)
+        needed = gate.plan(counts, available).bytes
+        if gate.memory_limit is not None:
             return
     else:
         available = _available(gate)
@@ -175,9 +169,9 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
         hint = "; no dims would fit" if dims is None else f"; dims={dims} would fit"
     if available is None or needed <= available:
         return
+    limited = gate.memory_limit is not None
     raise MemoryLimitError(
-        f"the fit needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
-        f"available{hint}",
+        f"the fit {shortage(needed, available, limited=limited)}{hint}",
         needed=needed,
         available=available,
         fitting_dims=dims,

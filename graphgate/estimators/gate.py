@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.machine import room_within
+from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
@@ -26,10 +29,8 @@ from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training.distributed import Processes, current_processes
 from graphgate.training.loop import Schedule
-from graphgate.training.memory import room_within
-from graphgate.training.plan import GraphCounts, TrainingPlan, part_size
+from graphgate.training.plan import TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
 
 
@@ -207,7 +208,7 @@ class GATE(GraphEmbedder):
         The model holds no graph: give the nodes to embed together with everything within L hops
         of them. `nodes` (ids or a mask) selects rows, in that order; then only the L-hop
         neighborhood of these nodes is encoded. Their vectors are those of the whole graph, up to
-        the last bits, which depend on the position of a number in an array.
+        rounding.
         """
         graph = self._checked_graph(X, adjacency)
         if nodes is None:
@@ -319,7 +320,7 @@ class GATE(GraphEmbedder):
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
-        """The model in a file, ready for `transform`; its results are bit-identical.
+        """The model in a file, ready for `transform`.
 
         Every parameter that decides the result is that of the saved model, the random seed
         included; `device` is yours. A loaded model has no `embedding_`, `attention_` or

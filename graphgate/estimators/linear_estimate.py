@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from graphgate.compute.counts import GraphCounts, graph_bytes
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
-from graphgate.linear.linear_plan import LinearPlan, LinearSize
-from graphgate.training.memory import graph_bytes
-from graphgate.training.plan import GraphCounts
+from graphgate.linear.linear_plan import LinearPlan
 
 _START = 0.2  # seconds of what does not depend on the size
 
@@ -22,7 +21,7 @@ class LinearEstimate:
     disk_bytes : what it writes to temporary files.
     available_bytes : memory available now; None where unknown.
     fits : whether the fit fits into the available memory.
-    seconds : its duration.
+    seconds : its duration on one process, computed from speeds measured on this machine.
     """
 
     plan: LinearPlan
@@ -38,25 +37,18 @@ def estimate_linear(
     counts: GraphCounts, gate: LinearGATE, graph: Graph | None, available: int | None
 ) -> LinearEstimate:
     """The estimate of a fit on a graph with features, or on one of this size."""
-    size = gate.size(counts)
     loading = 0 if graph is not None else graph_bytes(counts)
     room = None if available is None else available - loading
-    plan = size.plan(room)
-    needed = size.bytes(plan)
+    plan = gate.plan(counts, room)
     return LinearEstimate(
         plan,
         graph_bytes(counts),
-        needed,
-        plan.disk_bytes(counts, size.itemsize),
+        plan.bytes,
+        plan.disk_bytes,
         available,
-        room is None or needed <= room,
-        linear_seconds(size, plan),
+        room is None or plan.bytes <= room,
+        _START + plan.work().seconds(),
     )
-
-
-def linear_seconds(size: LinearSize, plan: LinearPlan) -> float:
-    """The duration of a fit on one process, from speeds measured on this machine just now."""
-    return _START + size.work(plan).seconds()
 
 
 def graph_like(counts: GraphCounts) -> Graph:

@@ -8,6 +8,10 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from graphgate.compute.columns import Columns
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.machine import available_bytes, room_within
+from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
@@ -23,16 +27,12 @@ from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
-from graphgate.linear.linear_plan import LinearPlan, LinearSize
+from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
-from graphgate.linear.node_states import NodeStates
+from graphgate.linear.model import States
 from graphgate.linear.report import report_on
-from graphgate.linear.solution import Problem
-from graphgate.linear.workspace import Workspace
+from graphgate.linear.solution import solution_of
 from graphgate.preprocessing.structural import structural_attributes
-from graphgate.training.distributed import Processes, current_processes
-from graphgate.training.memory import available_bytes, room_within
-from graphgate.training.plan import GraphCounts
 
 
 class LinearGATE(GraphEmbedder):
@@ -109,13 +109,14 @@ class LinearGATE(GraphEmbedder):
         """
         processes = current_processes()
         seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
-        problem = self._problem(seed)
         graph = self._graph_to_fit(X, adjacency)
-        solution = problem.solve(
+        plan = self._plan(graph, processes)
+        solution = solution_of(
             graph,
-            self._plan(graph, processes),
-            processes,
+            plan,
+            seed,
             self._features_of,
+            processes=processes,
             scratch=None if self.scratch is None else Path(self.scratch),
             show_progress=self.progress,
         )
@@ -125,8 +126,8 @@ class LinearGATE(GraphEmbedder):
         self.embedding_, self.seed_ = solution.embedding.numpy(), seed
         self.notes_: dict[str, Any] = {}
         self._params = {
-            "n_components": problem.n_components,
-            "structure": problem.structure,
+            "n_components": plan.n_components,
+            "structure": plan.structure,
             "scale": bool(self.scale),
             "random_state": seed,
             "dtype": self._dtype_name,
@@ -143,11 +144,11 @@ class LinearGATE(GraphEmbedder):
         counts little. `nodes` (ids or a mask) selects rows, in that order.
         """
         graph = self._encoded(self._checked_graph(X, adjacency))
-        z = self.model_.embed(self._states(graph)).numpy()
-        if nodes is None:
+        rows = None if nodes is None else graph.rows(nodes)
+        z = self.model_.embed(self._states(graph, rows)).numpy()
+        if rows is None:
             warn_of_equal_vectors(z, graph)
             return self._with_ids(z, X)
-        rows = graph.rows(nodes)
         return self._with_ids(z[rows], X, rows)
 
     @torch.no_grad()
@@ -164,6 +165,9 @@ class LinearGATE(GraphEmbedder):
     def score_edges(self, pairs: Any, graph: Graph | None = None) -> np.ndarray:
         """The probability of an edge between two nodes, for (M, 2) pairs of node ids, (M,).
 
+        Pairs are of ids, never of row numbers, also where ids are integers; `graph.ids[rows]` are
+        the ids of rows. An id that the graph does not have is an `UnknownNodesError`.
+
         It is calibrated on hidden edges against as many random pairs, so 0.5 means as likely an
         edge as not where half of the pairs are edges. Direction makes no difference.
 
@@ -171,7 +175,7 @@ class LinearGATE(GraphEmbedder):
         """
         decoder, graph = self._decoder(), self._known_graph(graph)
         rows = edge_pairs(pairs, graph.ids)
-        return decoder.probabilities(self._states(graph, step=True), rows)
+        return decoder.probabilities(self._states(graph, rows, step=True), rows)
 
     @torch.no_grad()
     def predict_links(self, graph: Graph | None = None, n: int = 100) -> tuple[np.ndarray, Any]:
@@ -203,7 +207,7 @@ class LinearGATE(GraphEmbedder):
         """
         if self.decoder_ is None:
             return super().pair_scores(pairs)
-        states = self._states(self._known_graph(None), step=True)
+        states = self._states(self._known_graph(None), pairs, step=True)
         return self.decoder_.probabilities(states, pairs)
 
     def _decoder(self) -> EdgeDecoder:
@@ -230,38 +234,42 @@ class LinearGATE(GraphEmbedder):
             raise InputError("a loaded model holds no graph; pass the graph that the nodes are in")
         return self._graph
 
-    def size(self, counts: GraphCounts) -> LinearSize:
-        """What decides the memory and the time of a fit on a graph of this size."""
-        return self._problem().size(counts)
-
-    def _problem(self, seed: int = 0) -> Problem:
-        """The parameters, validated."""
-        return Problem(
+    def plan(self, counts: GraphCounts, available: int | None = None) -> LinearPlan:
+        """How a graph of this size is solved, in what is available beside the graph."""
+        return LinearPlan.of(
+            counts,
             arguments.integer("n_components", self.n_components),
-            arguments.boolean("structure", self.structure),
-            seed,
-            arguments.dtype(self.dtype),
+            structure=arguments.boolean("structure", self.structure),
+            dtype=arguments.dtype(self.dtype),
+            available=available,
+            limit=arguments.memory_limit(self.memory_limit),
         )
 
     def _plan(self, graph: Graph, processes: Processes | None = None) -> LinearPlan:
         """The same for all processes, by the one that has least memory."""
-        size, limit = self.size(GraphCounts.of(graph)), arguments.memory_limit(self.memory_limit)
+        limit = arguments.memory_limit(self.memory_limit)
         available = available_bytes() if limit is None else room_within(limit)
         available = available if processes is None else processes.least(available)
-        return size.plan(available, limit=limit)
+        return self.plan(GraphCounts.of(graph), available)
 
-    def _states(self, graph: Graph, *, step: bool = False) -> NodeStates:
+    def _states(
+        self, graph: Graph, asked: np.ndarray | None = None, *, step: bool = False
+    ) -> States:
+        """The states of all nodes; warns of those asked for, by row, that have no place."""
         structure = self.model_.structure
-        placeless = 0 if structure is None else structure.n_without_place(graph)
+        asked = np.arange(graph.n_nodes) if asked is None else np.unique(asked)
+        placeless = 0 if structure is None else int(structure.without_place(graph)[asked].sum())
         if placeless:
             warnings.warn(
-                f"{placeless:,} of {graph.n_nodes:,} nodes have no neighbor that the model knows, "
+                f"{placeless:,} of {len(asked):,} nodes have no neighbor that the model knows, "
                 "so their vectors do not contain their place in the graph; use structure=False to "
                 "embed other graphs",
                 UnknownNodesWarning,
                 stacklevel=3,
             )
-        return self.model_.states(graph, Workspace(self._plan(graph), graph.n_nodes), step=step)
+        plan, dtype = self._plan(graph), self.model_.projection.dtype
+        engine = Columns(graph.n_nodes, dtype, plan.blocks)
+        return self.model_.states(graph, engine, step=step)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header).
@@ -274,7 +282,7 @@ class LinearGATE(GraphEmbedder):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The model in a file, ready for `transform`; its results are bit-identical.
+        """The model in a file, ready for `transform`.
 
         A loaded model has no `embedding_`: it holds no graph.
         """

@@ -16,14 +16,13 @@ from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
 from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
-from graphgate.linear.linear_model import LinearModel, n_block_columns
-from graphgate.linear.linear_plan import LARGE, LinearPlan
-from graphgate.linear.reconstruction import Reconstruction
+from graphgate.linear.linear_plan import LARGE, Sizes
+from graphgate.linear.model import VIEWS, LinearModel, Reconstruction
 from graphgate.linear.structure import StructureFactors
 
 KIND = "linear-model"
-PLANS = [LinearPlan.of(n) for n in (1, LARGE + 1)]  # they differ in nothing else that is stored
-MOST = PLANS[0]
+SIZES = [Sizes.of(n) for n in (1, LARGE + 1)]
+MOST = SIZES[0]
 PARAMS: Schema = {
     "n_components": int,
     "structure": bool,
@@ -44,6 +43,7 @@ _MODEL: Schema = {
     "ids": (str, type(None)),
     "rank": int,
     "n_components": int,
+    "weights": dict,
 }
 _DECODER: Schema = {"bias": _NUMBER, "auc": _NUMBER, "strength": _NUMBER, "n_coordinates": int}
 _HEADER: Schema = {**HEADER, "model": dict, "decoder": (dict, type(None))}
@@ -91,6 +91,7 @@ def save_linear_gate(path: Path | str, saved: SavedLinearGATE) -> None:
             "ids": None if factors is None else _id_type(factors.ids),
             "rank": 0 if factors is None else factors.vectors.shape[1],
             "n_components": model.projection.shape[1],
+            "weights": dict(model.weights),
         },
         "decoder": None
         if decoder is None
@@ -116,8 +117,7 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     if params["dtype"] not in DTYPES:
         raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
     state = FittedState.from_header(header, what)
-    if not _consistent(params, sizes, body, state):
-        raise InputError(f"{what}: the numbers in its header are out of range or contradictory")
+    _check_header(params, sizes, body, state, what)
     expected = _expected(state.n_features, sizes, body, DTYPES[params["dtype"]])
     ids = None
     if sizes["ids"] is not None:
@@ -135,46 +135,56 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
         coordinates,
         Reconstruction(tensors["reconstruction"], float(sizes["strength"]), float(sizes["r2"])),
         None if ids is None else StructureFactors(ids, tensors["structure"]),
+        {name: float(weight) for name, weight in sizes["weights"].items()},
         tensors["projection"],
     )
     decoder = None
     if body is not None:
-        found = Reconstruction(tensors["decoder_reconstruction"], float(body["strength"]), 0.0)
+        b = Reconstruction(tensors["decoder_reconstruction"], float(body["strength"]), 0.0)
         weights = tensors["decoder"].numpy()
-        decoder = EdgeDecoder(found, weights, float(body["bias"]), float(body["auc"]))
+        decoder = EdgeDecoder(b, weights, float(body["bias"]), float(body["auc"]))
     return SavedLinearGATE(model, decoder, params, state)
 
 
-def _consistent(
+def _check_header(
     params: dict[str, Any],
     sizes: dict[str, Any],
     decoder: dict[str, Any] | None,
     state: FittedState,
-) -> bool:
-    """Whether the header could be that of a model, as far as it can be known without tensors."""
-    body = {"bias": 0, "auc": 1, "strength": 1} if decoder is None else decoder
-    numbers = [sizes[name] for name in ("unit", "shortest", "strength", "r2")]
-    numbers += [body[name] for name in ("bias", "auc", "strength")]
+    what: str,
+) -> None:
+    """Refuse numbers that are not those of a model, as far as it can be known without tensors."""
     # JSON has integers that are too large for a float, and a float such as 1e999 is infinite.
-    if not all(abs(number) <= sys.float_info.max for number in numbers):
-        return False
-    f, r, has_edges = state.n_features, sizes["n_coordinates"], state.fitted_on.has_edges
-    projected, known = sizes["projected"], sizes["ids"] is not None
-    compared = {min(r, plan.decoder_coordinates) for plan in PLANS}
-    return (
-        0 <= params["random_state"] <= LARGEST_SEED
-        and 1 <= sizes["n_components"] <= params["n_components"]
-        and sizes["unit"] > 0
-        and sizes["shortest"] >= 0
-        and min(sizes["strength"], body["strength"]) > 0
-        and sizes["r2"] <= 1
-        and 0 <= body["auc"] <= 1
-        and (1 <= r <= min(f, MOST.coordinates) if projected else r == f <= AS_THEY_ARE)
-        and known == (params["structure"] and has_edges)
-        and known <= sizes["rank"] <= min(MOST.factors, sizes["n_known"])
-        and (sizes["n_known"] > 0) == known
-        and (decoder is None or (has_edges and decoder["n_coordinates"] in compared))
-    )
+    largest, r, weights = sys.float_info.max, sizes["n_coordinates"], sizes["weights"]
+    projected, placed = sizes["projected"], sizes["ids"] is not None
+    views = [name for name, view in VIEWS.items() if placed or view.source != "structure"]
+    holds = {
+        "random_state": 0 <= params["random_state"] <= LARGEST_SEED,
+        "n_components": 1 <= sizes["n_components"] <= params["n_components"],
+        "unit": 0 < sizes["unit"] <= largest,
+        "shortest": 0 <= sizes["shortest"] <= largest,
+        "strength": 0 < sizes["strength"] <= largest,
+        "r2": -largest <= sizes["r2"] <= 1,
+        "n_coordinates": 1 <= r <= min(state.n_features, MOST.coordinates)
+        if projected
+        else r == state.n_features <= AS_THEY_ARE,
+        "ids": placed == (params["structure"] and state.fitted_on.has_edges),
+        "n_known": (sizes["n_known"] > 0) == placed,
+        "rank": placed <= sizes["rank"] <= min(MOST.factors, sizes["n_known"]),
+        "weights": list(weights) == views
+        and all(type(number) in _NUMBER and 0 <= number <= largest for number in weights.values()),
+    }
+    if decoder is not None:
+        compared = {min(r, plan.decoder_coordinates) for plan in SIZES}
+        holds |= {
+            "bias": abs(decoder["bias"]) <= largest,
+            "auc": 0 <= decoder["auc"] <= 1,
+            "strength of the decoder": 0 < decoder["strength"] <= largest,
+            "decoder": state.fitted_on.has_edges and decoder["n_coordinates"] in compared,
+        }
+    for name, good in holds.items():
+        if not good:
+            raise InputError(f"{what}: {name} in its header is out of range or contradictory")
 
 
 def _expected(
@@ -182,11 +192,12 @@ def _expected(
 ) -> dict[str, tuple[tuple[int, ...], torch.dtype]]:
     """Shape and type of every tensor but those of the ids, from the header."""
     r, rank = sizes["n_coordinates"], sizes["rank"]
+    columns = sum(rank if VIEWS[name].source == "structure" else r for name in sizes["weights"])
     shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {
         "weights": ((n_features,), torch.float64),
         "center": ((r,), dtype),
         "reconstruction": ((r, r), dtype),
-        "projection": ((n_block_columns(r, rank), sizes["n_components"]), dtype),
+        "projection": ((columns, sizes["n_components"]), dtype),
     }
     if sizes["projected"]:
         shapes["components"] = ((n_features, r), dtype)

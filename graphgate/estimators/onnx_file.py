@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphgate.errors import InputError
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.io.files import StrPath, check_output_path, replacing
-from graphgate.linear.linear_model import BLOCKS
-from graphgate.linear.node_states import SHORTEST_FACTORS
+from graphgate.linear.model import SHORTEST_FACTORS, VIEWS
 
 _OPSET, _IR_VERSION = 17, 8
 
@@ -65,18 +64,18 @@ def _onnx_model(estimator: LinearGATE) -> Any:
         "nothing": np.zeros((), dtype=projection.dtype),
         "tiny": np.full((), 1e-30, dtype=projection.dtype),
     }
-    sizes = dict.fromkeys(BLOCKS, r)
-    if model.structure is not None:
-        sizes["factors"] = model.structure.rank
+    rank = 0 if model.structure is None else model.structure.rank
+    sizes = {name: rank if VIEWS[name].source == "structure" else r for name in model.weights}
     nodes = []
     for name in sizes:
-        rows = name
-        if name == "context":
-            rows = "reconstructed"
-            nodes.append(helper.make_node("MatMul", ["context", "weights"], [rows]))
-        shortest = SHORTEST_FACTORS if name == "factors" else model.coordinates.shortest
+        rows, shortest = name, model.coordinates.shortest
+        if VIEWS[name].predicted:
+            rows = f"{name}_predicted"
+            nodes.append(helper.make_node("MatMul", [name, "weights"], [rows]))
+        if VIEWS[name].source == "structure":
+            shortest = SHORTEST_FACTORS
         constants[f"{name}_shortest"] = np.array(shortest, dtype=projection.dtype)
-        constants[f"{name}_weight"] = np.array(BLOCKS.get(name, 1.0), dtype=projection.dtype)
+        constants[f"{name}_weight"] = np.array(model.weights[name], dtype=projection.dtype)
         steps: list[tuple[str, list[str], str, dict[str, Any]]] = [
             ("ReduceL2", [rows], "length", {"axes": [1], "keepdims": 1}),
             ("Greater", [f"{name}_length", f"{name}_shortest"], "long", {}),

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.ordering import locality_order
@@ -65,6 +65,13 @@ class GraphArrays:
     def n_features(self) -> int:
         """F, or 0 where the graph has no features."""
         return 0 if self.x is None else int(self.x.shape[1])
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of what describes the nodes, attributes or features; None if these have none."""
+        if self.attributes is not None:
+            return self.attributes.names
+        return self.feature_names if self.x is not None else ()
 
     @property
     def n_edges(self) -> int:
@@ -229,7 +236,8 @@ class GraphArrays:
         kind = ("weighted " * self.weighted) + ("directed" if self.directed else "undirected")
         parts = [_count(self.n_nodes, "node"), _count(self.n_edges, f"{kind} edge")]
         if self.attributes is not None:
-            parts.append(_count(len(self.attributes.names), "attribute"))
+            names = self.attributes.names
+            parts.append(f"{_count(len(names), 'attribute')} ({listing(names)})")
         elif self.x is None:
             parts.append("no features")
         else:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, Subject
+from graphgate.errors import InputError, Subject, UnknownNodesError
 
 Features: TypeAlias = np.ndarray | sp.csr_array
 TEXT = np.dtypes.StringDType()  # ids that are text: 16 bytes each, and no Python objects
@@ -177,33 +177,40 @@ def first_duplicate(values: Iterable[Any]) -> Any:
 
 
 class Positions:
-    """Row numbers by id, looked up without a pass over all ids."""
+    """Row numbers by id, looked up without a pass over all ids; `what` has them, for errors."""
 
-    def __init__(self, ids: np.ndarray) -> None:
-        self.n = len(ids)
+    def __init__(self, ids: np.ndarray, what: str = "the graph") -> None:
+        self.n, self._what = len(ids), what
         self._ids = ids
         self._order = np.argsort(ids, kind="stable") if ids.dtype == np.int64 else None
         self._rows = {} if self._order is not None else {v: at for at, v in enumerate(ids.tolist())}
 
     def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
-        """Row numbers of ids; an `InputError` names one that does not exist."""
+        """Row numbers of ids; an `UnknownNodesError` names one that does not exist."""
+        if isinstance(wanted, np.ndarray) and wanted.dtype.kind != "i":
+            wanted = listed(wanted, "node ids")
         if self._order is not None:
             items = () if isinstance(wanted, np.ndarray) else wanted
             if odd := [node for node in items if type(node) is not int or abs(node) >= 2**63]:
-                raise InputError(_unknown(odd[0]))
+                raise self._unknown(odd[0])
             ids = np.asarray(wanted, dtype=np.int64)
             place = np.searchsorted(self._ids, ids, sorter=self._order)
             rows = self._order[np.minimum(place, self.n - 1)]
             if (missing := self._ids[rows] != ids).any():
-                raise InputError(_unknown(ids[missing][0].item()))
+                raise self._unknown(ids[missing][0].item())
             return rows
         try:
             found = (self._rows[node] for node in wanted)
             return np.fromiter(found, dtype=np.int64, count=len(wanted))
         except KeyError as error:
-            raise InputError(_unknown(error.args[0])) from None
+            raise self._unknown(error.args[0]) from None
         except TypeError as error:
             raise InputError(f"node ids must be hashable: {error}") from None
+
+    def _unknown(self, node: Any) -> UnknownNodesError:
+        return UnknownNodesError(
+            f"{self._what} has no node with id {node!r}; use the ids that it was created with"
+        )
 
 
 def node_rows(nodes: Any, positions: Positions) -> np.ndarray:
@@ -224,10 +231,6 @@ def node_rows(nodes: Any, positions: Positions) -> np.ndarray:
             )
         return np.flatnonzero(wanted)
     return positions.rows(wanted)
-
-
-def _unknown(node: Any) -> str:
-    return f"the graph has no node with id {node!r}; use the ids that the graph was created with"
 
 
 @errors_about("nodes")

@@ -1,27 +1,31 @@
 """An embedding with its ids and optional labels, written to and read from files.
 
-.parquet    node_id, embedding (a list of D numbers), optional label
+.parquet    node_id, embedding (a list of D numbers), optional label; columns in the metadata
 .csv        node_id, e0, e1, …, optional label
-.npz        arrays ids and embedding, optional labels (and labelled, where some are missing)
+.npz        arrays ids and embedding, optional columns and labels (and labelled, where some lack)
 .txt        word2vec's text format: "N D", then one line per node with its id and D numbers
 .npy        the bare matrix, rows in the order of the graph; written only, because it has no ids
 .sql        a table of ids, vectors and optional labels, for PostgreSQL with pgvector; written only
 .jsonl      one request per line that uploads points to Qdrant; written only
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+import json
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphgate.errors import InputError, warn_ignored
+from graphgate.errors import InputError, listing, warn_ignored
+from graphgate.graph.graph import Graph
 from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
-from graphgate.graph.validation import plain
+from graphgate.graph.validation import Positions, node_rows, plain
 from graphgate.io.columns import decoded, floats, is_list, is_number, one_piece
-from graphgate.io.files import StrPath, check_file, check_output_path, replacing
+from graphgate.io.files import StrPath, check_file, check_output_path, parse_json, replacing
 from graphgate.io.id_columns import id_column, id_values, spelled_ids
 from graphgate.io.numpy_files import read_npz
 from graphgate.io.table_files import open_table, row_blocks, write_blocks
@@ -31,25 +35,75 @@ from graphgate.io.word2vec import open_word2vec, write_word2vec
 
 READABLE_ENDINGS = (".parquet", ".csv", ".npz", ".txt")
 EMBEDDING_ENDINGS = (*READABLE_ENDINGS, ".npy", ".sql", ".jsonl")
-_ARRAYS = ("ids", "embedding", "labels", "labelled")  # in .npz
+_COLUMNS = b"graphgate.columns"  # in the metadata of a Parquet file
+_ARRAYS = ("ids", "embedding", "labels", "labelled", "columns")  # in .npz
 LABEL_ENDINGS = (".parquet", ".csv", ".npz", ".sql", ".jsonl")  # formats that can store labels
 
 
-class Embedding(NamedTuple):
-    """One vector per node.
+@dataclass(frozen=True, eq=False, repr=False)
+class Embedding:
+    """One vector per node, looked up by the id of the node.
 
-    ids : (N,) int64 or objects.
+    ids : (N,) int64, text or objects.
     vectors : (N, D) float32 or float64.
     labels : N values, None where a node has none; or None.
+    columns : names of the attributes or features that the vectors were made from, () if from edges
+        only; None where this is unknown.
+
+    `embedding[id]` is the vector of a node, (D,), and `embedding[[id, …]]` or, with a mask over
+    all nodes, `embedding[mask]` are those of several, (M, D). `len`, `in` and iteration are about
+    ids, and NumPy takes an embedding for its vectors.
 
     >>> embedding = Embedding(np.array(["a", "b"]), np.eye(2), ["x", None])
-    >>> embedding.to_dict()["b"].tolist()
-    [0.0, 1.0]
+    >>> embedding["b"].tolist(), embedding[["b", "a"]].shape
+    ([0.0, 1.0], (2, 2))
     """
 
     ids: np.ndarray
     vectors: np.ndarray
     labels: list[Any] | None = None
+    columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, vectors: np.ndarray) -> Self:
+        """The vectors of the nodes of a graph, with their labels."""
+        return cls(graph.ids, vectors, graph.label_values(), graph.columns)
+
+    def __getitem__(self, nodes: Any) -> np.ndarray:
+        rows = self.rows(nodes)
+        return self.vectors[rows if _are_several(nodes) else rows[0]]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.ids.tolist())
+
+    def __contains__(self, node: object) -> bool:
+        try:
+            self.rows(node)
+        except InputError:
+            return False
+        return not _are_several(node)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.vectors, dtype=dtype, copy=copy)
+
+    def rows(self, nodes: Any) -> np.ndarray:
+        """(M,) row numbers of one id, of a list of ids, or of a boolean mask over all nodes."""
+        if _are_several(nodes):
+            return node_rows(nodes, self._positions)
+        return self._positions.rows([plain(nodes)])
+
+    def select(self, nodes: Any) -> Self:
+        """The embedding of some nodes, given as in `rows`, in that order."""
+        rows = self.rows(nodes)
+        labels = None if self.labels is None else [self.labels[row] for row in rows.tolist()]
+        return type(self)(self.ids[rows], self.vectors[rows], labels, self.columns)
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(np.asarray(self.ids), "the embedding")
 
     def to_dict(self) -> dict[Any, np.ndarray]:
         """Node id -> vector of D numbers."""
@@ -60,6 +114,8 @@ class Embedding(NamedTuple):
         parts = [f"{n:,} nodes", f"{d:,} dimensions"]
         if self.labels is not None:
             parts.append(f"{len(set(self.labels) - {None}):,} classes")
+        if self.columns:
+            parts.append(f"made from {listing(self.columns, 4)}")
         return f"Embedding({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -93,7 +149,13 @@ class Embedding(NamedTuple):
         holds = Path(path).suffix.lower() in LABEL_ENDINGS
         lost = ["labels"] * (self.labels is not None and not holds)
         warn_ignored(str(path), "part", lost, f"to keep them, write {', '.join(LABEL_ENDINGS)}")
-        return write_embedding(path, self.ids, self.vectors, self.labels if holds else None)
+        labels = self.labels if holds else None
+        return write_embedding(path, self.ids, self.vectors, labels, columns=self.columns)
+
+
+def _are_several(nodes: Any) -> bool:
+    """Whether these are a list of ids, or a mask; a tuple is one id."""
+    return isinstance(nodes, list) or getattr(nodes, "ndim", 0) > 0
 
 
 def as_embedding(embedding: Any) -> Embedding:
@@ -114,6 +176,8 @@ def write_embedding(
     ids: Iterable[Hashable],
     embedding: Any,
     labels: Sequence[Any] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
 ) -> Path:
     """Write N ids and their (N, D) embedding in the format given by the ending of `path`.
 
@@ -125,6 +189,7 @@ def write_embedding(
     ids : integers or text; tuples are written as text, as Python writes them, such as "(0, 1)",
         and so are integers that are mixed with text.
     labels : one value per node, None where a node has none; .txt and .npy cannot store them.
+    columns : names of what the vectors were made from, which .parquet and .npz store.
 
     A warning says that .npy has no ids, unless they are 0 … N-1.
 
@@ -147,14 +212,14 @@ def write_embedding(
     if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
         raise InputError(f"got an embedding of shape {values.shape}, but {len(names):,} node ids")
     if ending in (".parquet", ".csv"):
-        return _write_table(target, names, values, classes)
+        return _write_table(target, names, values, classes, columns)
     if ending == ".npy" and names.to_pylist() != [*range(len(names))]:
         warn_ignored(str(path), "part", ["ids"], "rows are in the order of the nodes")
     with replacing(target) as temporary, temporary.open("wb") as file:
         if ending == ".npy":
             np.save(file, np.ascontiguousarray(values), allow_pickle=False)
         elif ending == ".npz":
-            np.savez(file, **_arrays(names, values, classes))
+            np.savez(file, **_arrays(names, values, classes, columns))
         elif ending == ".sql":
             write_pgvector(file, names, values, classes)
         elif ending == ".jsonl":
@@ -165,7 +230,11 @@ def write_embedding(
 
 
 def _write_table(
-    target: Path, names: pa.Array, values: np.ndarray, labels: pa.Array | None
+    target: Path,
+    names: pa.Array,
+    values: np.ndarray,
+    labels: pa.Array | None,
+    made_from: Sequence[str] | None,
 ) -> Path:
     def block(rows: slice) -> pa.Table:
         some = None if labels is None else labels[rows]
@@ -173,7 +242,10 @@ def _write_table(
 
     size = values.shape[1] * values.itemsize
     blocks = (block(rows) for rows in row_blocks(len(values), size))
-    return write_blocks(target, block(slice(0, 0)).schema, blocks)
+    schema = block(slice(0, 0)).schema
+    if made_from is not None:
+        schema = schema.with_metadata({_COLUMNS: json.dumps(list(made_from))})
+    return write_blocks(target, schema, blocks)
 
 
 def stored_names(
@@ -211,7 +283,9 @@ def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide
     return pa.table(columns)
 
 
-def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dict[str, Any]:
+def _arrays(
+    names: pa.Array, values: np.ndarray, labels: pa.Array | None, made_from: Sequence[str] | None
+) -> dict[str, Any]:
     """Arrays without pickled objects: text has a fixed width, missing labels are masked."""
     arrays: dict[str, Any] = {"ids": plain_array(names, "node id"), "embedding": values}
     if labels is not None:
@@ -219,6 +293,8 @@ def _arrays(names: pa.Array, values: np.ndarray, labels: pa.Array | None) -> dic
         arrays["labels"] = plain_array(labels.fill_null(blank), "label")
         if labels.null_count:
             arrays["labelled"] = np.asarray(labels.is_valid())
+    if made_from is not None:
+        arrays["columns"] = plain_array(pa.array(made_from, pa.string()), "column name")
     return arrays
 
 
@@ -249,7 +325,8 @@ def read_embedding(path: StrPath) -> Embedding:
     if ending not in READABLE_ENDINGS and not Path(path).is_dir():
         raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
     source = check_file(path)
-    ids, z, labels = found = _read_npz(source) if ending == ".npz" else _read_table(source)
+    found = _read_npz(source) if ending == ".npz" else _read_table(source)
+    ids, z, labels = found.ids, found.vectors, found.labels
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
             f"{source} contains an embedding of dtype {z.dtype} and shape {z.shape} for "
@@ -284,7 +361,8 @@ def _read_table(path: Path) -> Embedding:
     classes = spelled_ids(table, *classes)
     labels = classes[0].to_pylist() if classes else None
     if not table.spelled:
-        return Embedding(id_values(ids), _listed(table, columns["embedding"]), labels)
+        z = _listed(table, columns["embedding"])
+        return Embedding(id_values(ids), z, labels, _made_from(table))
     wide = [floats(table, name, columns[name]) for name in vectors]
     z = np.column_stack([np.empty((len(ids), 0)), *wide])
     narrow = all(map(_written_as_float32, z.T))
@@ -302,6 +380,22 @@ def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
     return flat.reshape(len(column), -1 if len(column) else 0)
 
 
+def _made_from(table: Table) -> tuple[str, ...] | None:
+    stored = table.metadata.get(_COLUMNS)
+    if stored is None:
+        return None
+    try:
+        names = parse_json(stored.decode())
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{table.what}: its metadata do not list the columns that the vectors were made from; "
+            "write it again"
+        )
+    return tuple(names)
+
+
 def _written_as_float32(values: np.ndarray) -> bool:
     """Whether the digits of the nearest float32 give the same number in double precision."""
     with np.errstate(over="ignore"):
@@ -314,13 +408,15 @@ def _read_npz(path: Path) -> Embedding:
     if lacking := [name for name in ("ids", "embedding") if name not in arrays]:
         raise InputError(f"{path} lacks the array {lacking[0]!r}")
     ids, labels, given = arrays["ids"], arrays.get("labels"), arrays.get("labelled")
+    columns = arrays.get("columns")
     warn_ignored(str(path), "array", [name for name in arrays if name not in _ARRAYS])
-    if any(part is not None and part.ndim != 1 for part in (ids, labels, given)):
-        raise InputError(f"{path}: ids, labels and labelled must have one dimension each")
+    if any(part is not None and part.ndim != 1 for part in (ids, labels, given, columns)):
+        raise InputError(f"{path}: ids, labels, labelled and columns must have one dimension each")
     listed = None if labels is None else labels.tolist()
     if listed is not None and given is not None:
         if given.dtype != bool or len(given) != len(listed):
             raise InputError(f"{path}: labelled must say of each label whether it is given")
         listed = [label if known else None for label, known in zip(listed, given, strict=True)]
     kind = np.int64 if ids.dtype.kind in "iu" else object
-    return Embedding(ids.astype(kind), arrays["embedding"], listed)
+    names = None if columns is None else tuple(map(str, columns.tolist()))
+    return Embedding(ids.astype(kind), arrays["embedding"], listed, names)

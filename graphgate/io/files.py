@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from graphgate.errors import InputError
 from graphgate.io.limits import allowed, remedy
-from graphgate.io.replacement import new_file, new_folder
+from graphgate.io.replacement import append, new_file, new_folder
 
 StrPath = str | os.PathLike[str]
 Schema = Mapping[str, type | tuple[type, ...]]
@@ -157,6 +157,17 @@ def parse_json(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
+def complete_lines(path: StrPath) -> list[bytes]:
+    """The lines of a file, none if it does not exist; one without an end is left out."""
+    try:
+        Path(path).stat()
+        return check_file(path).read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
 def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:
     """Refuse a JSON object with a missing field, an unknown one, or one of the wrong type."""
     if not isinstance(body, dict):
@@ -224,6 +235,14 @@ def make_folder(path: StrPath) -> Path:
     return folder
 
 
+def cache_folder(name: str) -> Path:
+    """The user's folder for what can be computed or downloaded again; it need not exist."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG standard says to ignore a relative path.
+    root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~/.cache"))
+    return root / "graphgate" / name
+
+
 def _existing(target: Path) -> os.stat_result | None:
     """What a path leads to, None if nothing; refuses a name that no file can have."""
     try:
@@ -280,6 +299,13 @@ def write_bytes(path: StrPath, content: bytes) -> None:
 def write_json(path: StrPath, content: Any) -> None:
     """Write JSON completely or not at all; NaN and infinity are refused."""
     write_bytes(path, json_text(content).encode(errors="backslashreplace"))
+
+
+def append_json(path: StrPath, content: Any) -> None:
+    """Append a line of JSON to a file that several processes may write to."""
+    line = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+    with _writing(path):
+        append(Path(path), line.encode(errors="backslashreplace"))
 
 
 def json_text(content: Any) -> str:

@@ -42,6 +42,7 @@ class ParquetTable(Table):
                 metadata=file.metadata,
                 read_dictionary=_coded_paths(file, repetitive, all_text=small),
             )
+        self.metadata = file.schema_arrow.metadata or {}
         # A pandas index without a name is a row number, not a column.
         self.names = [name for name in names if not _INDEX.fullmatch(name)]
 

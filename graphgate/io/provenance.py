@@ -1,7 +1,10 @@
-"""The versions that computed a result; every stored result records them."""
+"""The versions and the processor that computed a result; every stored result records them."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_CPUINFO = Path("/proc/cpuinfo")
 
 
 def versions() -> dict[str, str]:
@@ -13,3 +16,24 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:  # run from a source tree that is not installed
             found[package] = "unknown"
     return found
+
+
+def processor() -> str:
+    """The processor's model and the instructions that PyTorch uses, which choose the kernels."""
+    from torch.backends.cpu import get_cpu_capability  # most commands need no torch
+
+    return f"{_model()}, {get_cpu_capability()}"
+
+
+def _model() -> str:
+    """Virtual machines often name the brand only, so family and model are given where known."""
+    try:
+        lines = _CPUINFO.read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    # Every core repeats the same lines.
+    fields = {name.strip(): value.strip() for name, _, value in (s.partition(":") for s in lines)}
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    if {"cpu family", "model"} <= fields.keys():
+        name += f" (family {fields['cpu family']}, model {fields['model']})"
+    return name

@@ -1,7 +1,7 @@
 """How the tables of a graph are read, in a form that can be stored and applied again."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self, cast
 
 from graphgate.errors import InputError
@@ -76,6 +76,15 @@ class ReadingOptions:
         if odd := [name for name in stored if name not in known]:
             raise InputError(f"unknown reading option {odd[0]!r}; use one of {', '.join(known)}")
         return cls(**stored)
+
+    def for_batch(self, table: Table) -> Self:
+        """The options for a table of further nodes, without a label and what is dropped if it
+        lacks them."""
+        return replace(
+            self,
+            label=self.label if self.label in table.names else None,
+            drop=[name for name in self.drop if name in table.names],
+        )
 
     def edge_columns(self, table: Table) -> list[str]:
         """Source, target and, where the table has it, weight."""

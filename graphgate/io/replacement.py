@@ -5,6 +5,7 @@ lock ends with the process, however that ends, so the next writer to the same fo
 a killed one has left, and removes it.
 """
 
+import errno
 import fcntl
 import os
 import secrets
@@ -37,6 +38,24 @@ def new_folder(target: Path) -> Iterator[Path]:
         os.fsync(descriptor)
         os.rename(path, target)
     _sync(target.parent)
+
+
+def append(path: Path, line: bytes) -> None:
+    """Append a line that ends a file completely or not at all; other processes may do the same.
+
+    What a killed process has left of its line is removed.
+    """
+    with path.open("ab+", buffering=0) as file:
+        with suppress(OSError):  # without locks, there must be one process
+            fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        complete = file.read().rfind(b"\n") + 1
+        file.truncate(complete)
+        if file.write(line) < len(line):  # a full disk
+            file.truncate(complete)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(file.fileno())
+    _sync(path.parent)
 
 
 @contextmanager

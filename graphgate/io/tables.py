@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -38,11 +39,13 @@ class Table:
         its digits are then the same.
     hint : appended to the error message about a missing column.
     size : bytes of its file, which limit what it may grow to; None for a table in memory.
+    metadata : what a Parquet file says about itself.
     """
 
     spelled = False
     hint = ""
     size: int | None = None
+    metadata: Mapping[bytes, bytes] = MappingProxyType({})
 
     def __init__(
         self,

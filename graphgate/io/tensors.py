@@ -18,7 +18,7 @@ from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, check_file, parse_json, utf8_name, write_bytes
 
 _HEADER = "graphgate"
-VERSION = 1
+VERSION = 2
 
 
 def write_tensors(

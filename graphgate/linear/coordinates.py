@@ -8,11 +8,14 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.columns import Columns
+from graphgate.compute.decomposition import right_singular_vectors
+from graphgate.compute.draws import Draws
+from graphgate.compute.sparse_operator import CPU
+from graphgate.compute.tall_matrix import row_chunks
 from graphgate.graph.validation import Features
-from graphgate.linear.decomposition import right_singular_vectors
-from graphgate.linear.workspace import Workspace
+from graphgate.linear.matrices import WeightedFeatures, times
 from graphgate.nn.features import FeatureMatrix
-from graphgate.training.tall_matrix import row_chunks
 
 AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
 _ROWS = 1 << 16  # weighted at a time
@@ -43,67 +46,76 @@ class Coordinates:
 
     @classmethod
     def fit(
-        cls, x: Features, workspace: Workspace, generator: torch.Generator, dtype: torch.dtype
-    ) -> tuple["Coordinates", FeatureMatrix]:
-        """The coordinates learned from (N, F) features, and these features, weighted."""
+        cls, x: Features, engine: Columns, rank: int, draws: Draws
+    ) -> tuple["Coordinates", "Source"]:
+        """The coordinates learned from (N, F) features, and those of these features.
+
+        rank : the largest number of coordinates.
+        """
         counts = _are_counts(x)
         weights = _inverse_document_frequency(x) if counts else _common_scale(x)
-        weighted = _weighted(x, weights, counts, dtype)
-        matrix = FeatureMatrix(weighted, device=_CPU, dtype=dtype)
+        weighted = _weighted(x, weights, counts, engine.dtype)
+        matrix = FeatureMatrix(weighted, device=CPU, dtype=engine.dtype)
         n, f = matrix.shape
-        components, rank = None, workspace.plan.coordinates
+        components = None
         center = torch.from_numpy(np.asarray(weighted.mean(axis=0, dtype=np.float64)))
         square = float(matrix.square_norms.sum())
         if f > min(rank, AS_THEY_ARE):
-
-            def squares(m: Tensor) -> Tensor:
-                along = matrix.multiply(m, m.new_empty(n, m.shape[1]))
-                return matrix.multiply_transposed(along, torch.empty_like(m))
-
             components, lengths = right_singular_vectors(
-                lambda m: workspace.by_columns(m, squares), (n, f), rank, generator, dtype
+                WeightedFeatures(matrix, engine), rank, draws.normal
             )
             square = float(lengths.square().sum())
             # By the products that give coordinates, whose rounding then cancels.
-            center = workspace.by_columns(components, lambda m: _mean(matrix.times_by_blocks(m)))[0]
+            center = engine.product(lambda m: _mean(times(matrix, m)), components)[0]
             matrix.drop_transpose()
         shortest = _ROUNDING * (square / n) ** 0.5
-        return cls(weights, counts, components, center.to(dtype), shortest), matrix
+        coordinates = cls(weights, counts, components, center.to(engine.dtype), shortest)
+        return coordinates, Source(coordinates, matrix, len(center))
 
-    def weighted(self, x: Features) -> FeatureMatrix:
-        """What `block` takes columns of."""
+    def source(self, x: Features) -> "Source":
+        """The coordinates of (N, F) features, to be computed some columns at a time."""
         weighted = _weighted(x, self.weights, self.unit_rows, self.center.dtype)
-        return FeatureMatrix(weighted, device=_CPU, dtype=self.center.dtype)
-
-    def block(self, matrix: FeatureMatrix, columns: slice) -> Tensor:
-        """(N, c), some coordinates of weighted features."""
-        if self.components is None:
-            found = matrix.columns(columns)
-        else:
-            found = matrix.times_by_blocks(self.components[:, columns].contiguous())
-        return found - self.center[columns]
+        matrix = FeatureMatrix(weighted, device=CPU, dtype=self.center.dtype)
+        return Source(self, matrix, len(self.center))
 
     def transform(self, x: Features) -> Tensor:
         """(N, r), the coordinates of (N, F) features."""
-        return self.block(self.weighted(x), slice(0, len(self.center)))
+        return self.source(x).block(slice(0, len(self.center)))
 
     def inverse_transform(self, z: Tensor, x: Features) -> np.ndarray:
         """(N, F) dense features with these coordinates; `x` gives the lengths of the rows."""
-        found = z + self.center
+        weighted = z + self.center
         if self.components is not None:
-            found = found @ self.components.T
+            weighted = weighted @ self.components.T
         # A feature without weight does not occur; it is reconstructed as zero.
         back = np.divide(1, self.weights, where=self.weights > 0, out=np.zeros_like(self.weights))
         # Features in double precision may be too large for single precision.
-        kind = np.result_type(x.dtype, found.numpy().dtype)
-        features = found.numpy().astype(kind) * back.astype(kind)
+        kind = np.result_type(x.dtype, weighted.numpy().dtype)
+        features = weighted.numpy().astype(kind) * back.astype(kind)
         if not self.unit_rows:
             return features
         lengths = _row_lengths(_weighted(x, self.weights, unit_rows=False, dtype=torch.float64))
         return features * lengths[:, None].astype(kind)
 
 
-_CPU = torch.device("cpu")
+@dataclass(frozen=True)
+class Source:
+    """The coordinates z of the nodes of one graph, (N, r), computed when they are asked for.
+
+    matrix : weighted features.
+    n_columns : how many of the coordinates are used.
+    """
+
+    coordinates: Coordinates
+    matrix: FeatureMatrix
+    n_columns: int
+
+    def block(self, columns: slice) -> Tensor:
+        """(N, c), some of the coordinates."""
+        components, center = self.coordinates.components, self.coordinates.center[columns]
+        if components is None:
+            return self.matrix.columns(columns) - center
+        return times(self.matrix, components[:, columns].contiguous()).sub_(center)
 
 
 def _mean(rows: Tensor) -> Tensor:
@@ -151,10 +163,10 @@ def _weighted(x: Features, weights: np.ndarray, unit_rows: bool, dtype: torch.dt
     kind = np.float64 if dtype == torch.float64 else np.float32
     with np.errstate(over="ignore"):  # whoever uses them reports it
         if isinstance(x, np.ndarray):
-            found: Any = x * weights
+            weighted: Any = x * weights
             if unit_rows:
-                found /= np.maximum(_row_lengths(found), 1e-300)[:, None]
-            return found.astype(kind, copy=False)
+                weighted /= np.maximum(_row_lengths(weighted), 1e-300)[:, None]
+            return weighted.astype(kind, copy=False)
         values = np.empty(x.nnz, dtype=kind)
         for rows in row_chunks(x.shape[0], _ROWS):
             start, stop = x.indptr[rows.start], x.indptr[rows.stop]

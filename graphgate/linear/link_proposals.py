@@ -6,7 +6,7 @@ highest degree, which are likely neighbors of any node.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,16 +16,16 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import euclidean_distances
 from torch import Tensor
 
-from graphgate.linear.decomposition import right_singular_vectors
+from graphgate.compute.decomposition import Decomposed, right_singular_vectors
+from graphgate.compute.draws import Draws
 from graphgate.linear.edge_decoder import (
-    DEGREES,
-    N_SIMILARITIES,
+    DEGREE_TERMS,
     TERMS,
     EdgeDecoder,
-    degree_terms,
-    unit_blocks,
+    log_degrees,
+    similarity_blocks,
 )
-from graphgate.linear.node_states import NodeStates
+from graphgate.linear.model import States
 
 _COLUMNS = 64  # of the projection
 _NEAREST = 4  # groups that a node is compared with, its own included
@@ -34,29 +34,30 @@ _ROWS = 1024  # compared together
 
 
 def propose_links(
-    decoder: EdgeDecoder, states: NodeStates, known: sp.csr_array, n: int, seed: int
+    decoder: EdgeDecoder, states: States, known: sp.csr_array, n: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The likeliest pairs without an edge: (M, 2) rows, likeliest first, and (M,) probabilities.
 
     known : (N, N), the edges that exist, whichever way.
     n : the number of pairs wanted; M is smaller where there are not as many.
     """
-    keys, queries, degrees = _joined(decoder, states)
+    weights = dict(zip(TERMS, decoder.weights.tolist(), strict=True))
+    keys, queries = _keys_and_queries(decoder, states, weights)
+    degrees = log_degrees(states)
     known = (known + known.T).tocsr()
     pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
     for rows, others in _candidates(keys, degrees, seed):
-        found = (queries[rows] @ keys[others].T).numpy().astype(np.float64)
-        terms = degree_terms(degrees[rows][:, None], degrees[others])
-        for weight, term in zip(decoder.weights[N_SIMILARITIES:], terms, strict=True):
-            found += weight * term
+        logits = (queries[rows] @ keys[others].T).numpy().astype(np.float64)
+        for name, term in DEGREE_TERMS.items():
+            logits += weights[name] * term(degrees[rows][:, None], degrees[others])
         edges = known[rows][:, others].tocoo()
-        found[edges.row, edges.col] = -np.inf
-        found[rows[:, None] == others] = -np.inf
-        best = _largest(found.ravel(), 2 * n)  # a pair may be there both ways
-        best = best[np.isfinite(found.ravel()[best])]
+        logits[edges.row, edges.col] = -np.inf
+        logits[rows[:, None] == others] = -np.inf
+        best = _largest(logits.ravel(), 2 * n)  # a pair may be there both ways
+        best = best[np.isfinite(logits.ravel()[best])]
         new = np.stack([rows[best // len(others)], others[best % len(others)]], axis=1)
         pairs = np.concatenate([pairs, np.sort(new, axis=1)])
-        scores = np.concatenate([scores, found.ravel()[best]])
+        scores = np.concatenate([scores, logits.ravel()[best]])
         _, distinct = np.unique(pairs @ [len(degrees), 1], return_index=True)
         kept = distinct[_largest(scores[distinct], n)]
         pairs, scores = pairs[kept], scores[kept]
@@ -64,16 +65,22 @@ def propose_links(
     return pairs[order], expit(scores[order] + decoder.bias)
 
 
-def _joined(decoder: EdgeDecoder, states: NodeStates) -> tuple[Tensor, Tensor, np.ndarray]:
-    """Keys and queries, (N, ·) each, whose inner products are all terms but those of degrees; and
-    the logarithms of degrees, (N,).
-    """
-    everyone = np.arange(states.workspace.n)
-    blocks = dict(unit_blocks(states, decoder.reconstruction, everyone))
-    degrees: np.ndarray = blocks.pop(DEGREES).numpy()[:, 0]
-    terms = dict(zip(TERMS, decoder.weights.tolist(), strict=True))
-    queries = [terms[name] * block for name, block in blocks.items()]
-    return torch.cat(list(blocks.values()), dim=1), torch.cat(queries, dim=1), degrees
+def _keys_and_queries(
+    decoder: EdgeDecoder, states: States, weights: Mapping[str, float]
+) -> tuple[Tensor, Tensor]:
+    """(N, ·) each, whose inner products are the weighted similarities of all pairs."""
+    everyone = np.arange(states.engine.n)
+    blocks = dict(similarity_blocks(states, decoder.reconstruction, everyone))
+    queries = [weights[name] * block for name, block in blocks.items()]
+    return torch.cat(list(blocks.values()), dim=1), torch.cat(queries, dim=1)
+
+
+class _Keys(Decomposed):
+    def __init__(self, keys: Tensor) -> None:
+        self.shape, self.dtype, self._keys = (len(keys), keys.shape[1]), keys.dtype, keys
+
+    def squares(self, m: Tensor) -> Tensor:
+        return self._keys.T @ (self._keys @ m)
 
 
 def _candidates(
@@ -86,11 +93,7 @@ def _candidates(
         yield everyone, everyone
         return
     n_groups = math.isqrt(n)
-    generator = torch.Generator().manual_seed(seed)
-    shape = (n, keys.shape[1])
-    basis, _ = right_singular_vectors(
-        lambda m: keys.T @ (keys @ m), shape, _COLUMNS, generator, keys.dtype
-    )
+    basis, _ = right_singular_vectors(_Keys(keys), _COLUMNS, Draws(seed).normal)
     projected = (keys @ basis).numpy()
     means = MiniBatchKMeans(n_groups, batch_size=4096, n_init=1, random_state=seed).fit(projected)
     hubs = np.argsort(-degrees, kind="stable")[:n_groups]

@@ -12,11 +12,26 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.sparse_operator import (
+    CPU,
+    SparseOperator,
+    shared_tensor,
+    sums_of,
+    symmetrically_normalized,
+)
 from graphgate.graph.graph import Graph
-from graphgate.nn.pattern import shared_tensor
-from graphgate.training.sparse_operator import SparseOperator
 
-_CPU = torch.device("cpu")
+Polynomial = Sequence[float]  # coefficients of 1, Â, Â² …
+
+
+def restarting(steps: int, restart: float) -> Polynomial:
+    """P(h; K, a): K times h ← (1 - a) Â h + a h₀."""
+    return [restart * (1 - restart) ** at for at in range(steps)] + [(1 - restart) ** steps]
+
+
+def averaging(steps: int, own: float) -> Polynomial:
+    """M(h; K, α) = α h + (1 - α) · mean(Â h … Âᴷ h), which is S²GC (Zhu & Koniusz, 2021)."""
+    return [own] + [(1 - own) / steps] * steps
 
 
 def mean_weight(graph: Graph) -> float:
@@ -26,7 +41,7 @@ def mean_weight(graph: Graph) -> float:
 
 
 class Propagation:
-    """D^-½ (A + I) D^-½, with weights in units of `unit`.
+    """Â = D^-½ (A + I) D^-½, with weights in units of `unit`.
 
     Attributes
     ----------
@@ -34,46 +49,31 @@ class Propagation:
     """
 
     def __init__(self, graph: Graph, unit: float, dtype: torch.dtype) -> None:
-        self.dtype = dtype
         attended = in_units_of(graph.attended, unit, dtype)
-        rows, columns = _sums(attended)
-        self.degrees = shared_tensor(rows + columns * graph.directed, _CPU, dtype)
+        rows, columns = sums_of(attended)
+        self.degrees = shared_tensor(rows + columns * graph.directed, CPU, dtype)
         loops = sp.eye_array(graph.n_nodes, format="csr", dtype=attended.dtype)
         self._operator = SparseOperator(symmetrically_normalized(attended + loops), dtype)
 
-    def step(self, h: Tensor, out: Tensor | None = None) -> Tensor:
-        return self._operator.multiply(h, out)
-
-    def smooth(self, h: Tensor, steps: int, restart: float) -> Tensor:
-        """`steps` times: h ← (1 - restart) A h + restart · (the initial h)."""
-        return dict(self.walk(h, {"smooth": restarting(steps, restart)}))["smooth"]
-
-    def average(self, h: Tensor, steps: int, own: float) -> Tensor:
-        """own · h + (1 - own) · mean(A h … A^steps h), which is S²GC (Zhu & Koniusz, 2021)."""
-        return dict(self.walk(h, {"average": averaging(steps, own)}))["average"]
+    def apply(self, h: Tensor, polynomial: Polynomial) -> Tensor:
+        """Σ_k c_k Âᵏ h, for the coefficients c."""
+        return dict(self.walk(h, {"": polynomial}))[""]
 
     def walk(
-        self, h: Tensor, polynomials: Mapping[str, Sequence[float]]
+        self, h: Tensor, polynomials: Mapping[str, Polynomial]
     ) -> Iterator[tuple[str, Tensor]]:
-        """Σ_k c_k A^k h for each list of coefficients c, by name, the shortest ones first."""
-        sums = {name: c[0] * h for name, c in polynomials.items()}
+        """Σ_k c_k Âᵏ h for each polynomial by its name, those of lowest degree first."""
+        # The identity is h itself, not a copy.
+        sums = {name: h if tuple(c) == (1.0,) else c[0] * h for name, c in polynomials.items()}
         walked, buffers = h, (torch.empty_like(h), torch.empty_like(h))
-        for at in range(1, max(map(len, polynomials.values()))):
-            walked = self.step(walked, buffers[at % 2])
+        for at in range(max(map(len, polynomials.values()))):
+            if at:
+                walked = self._operator.multiply(walked, buffers[at % 2])
             for name in list(sums):
-                sums[name].add_(walked, alpha=polynomials[name][at])
+                if at:
+                    sums[name].add_(walked, alpha=polynomials[name][at])
                 if at + 1 == len(polynomials[name]):
                     yield name, sums.pop(name)
-
-
-def restarting(steps: int, restart: float) -> list[float]:
-    """The coefficients of `Propagation.smooth`."""
-    return [restart * (1 - restart) ** at for at in range(steps)] + [(1 - restart) ** steps]
-
-
-def averaging(steps: int, own: float) -> list[float]:
-    """The coefficients of `Propagation.average`."""
-    return [own] + [(1 - own) / steps] * steps
 
 
 def in_units_of(matrix: sp.csr_array, unit: float, dtype: torch.dtype) -> sp.csr_array:
@@ -85,22 +85,3 @@ def in_units_of(matrix: sp.csr_array, unit: float, dtype: torch.dtype) -> sp.csr
     if unit != 1 or dtype == torch.float64 or not (values == 1).all():
         values = np.divide(values, unit, dtype=np.float64)
     return sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
-
-
-def symmetrically_normalized(matrix: sp.csr_array) -> sp.csr_array:
-    """Every entry divided by the square roots of the sums of its row and of its column."""
-    left, right = (
-        np.divide(1, np.sqrt(sums), where=sums > 0, out=np.zeros_like(sums)).astype(matrix.dtype)
-        for sums in _sums(matrix)
-    )
-    values = matrix.data * right[matrix.indices]
-    values *= np.repeat(left, np.diff(matrix.indptr))
-    found = sp.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
-    found.sort_indices()
-    return found
-
-
-def _sums(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Of every row and of every column, in double precision."""
-    ones = np.ones(matrix.shape[0])
-    return matrix @ ones, matrix.T @ ones

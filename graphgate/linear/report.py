@@ -1,16 +1,16 @@
-"""What a fitted linear auto-encoder knows about itself, without labels."""
+"""Label-free diagnostics of a fit."""
 
 from dataclasses import dataclass
 
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
-from graphgate.linear.linear_model import LinearModel
+from graphgate.linear.model import LinearModel
 
 LITTLE = 0.001  # R² below which edges say next to nothing about features
 
 
 @dataclass(frozen=True)
 class LinearReport:
-    """What the graph tells about itself.
+    """Label-free diagnostics of a fit.
 
     n_coordinates : r, the number of columns in which features were represented.
     r2 : the fraction of hidden features that the neighborhood of a node predicts; None where
@@ -36,25 +36,25 @@ class LinearReport:
     def sentences(self) -> list[str]:
         """The report in words."""
         if self.r2 is None:
-            found = ["Nodes are described by their edges alone."]
+            sentences = ["Nodes are described by their edges alone."]
         else:
-            found = [
+            sentences = [
                 f"The neighborhood of a node predicts {max(0.0, 100 * self.r2):.1f} % of its "
                 f"hidden features (R², ridge strength {self.strength:.3g})."
             ]
         if self.edge_auc is None:
-            found.append(
+            sentences.append(
                 "There are too few edges, or too few pairs without one, to hide some edges and see "
                 "how well they are found."
             )
         else:
-            found.append(f"Hidden edges are found with an AUC of {100 * self.edge_auc:.1f} %.")
+            sentences.append(f"Hidden edges are found with an AUC of {100 * self.edge_auc:.1f} %.")
         if self.edges_add_little:
-            found.append(
+            sentences.append(
                 "The edges say next to nothing about the features: vectors of the features alone "
                 "may serve you as well or better, so compare both on your task."
             )
-        return found
+        return sentences
 
 
 def report_on(

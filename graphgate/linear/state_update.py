@@ -16,10 +16,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphgate.linear.node_states import DEPTHS, STEP
-from graphgate.training.sparse_operator import csr_matrix
+from graphgate.compute.sparse_operator import csr_matrix
+from graphgate.linear.model import POLYNOMIALS, STEP
 
-STATES = ("own", "step", *DEPTHS)
+_ALL = POLYNOMIALS | STEP
+STATES = tuple(sorted(_ALL, key=lambda name: len(_ALL[name])))  # own, step, shallow …
 _SPECTRUM = (-0.6, 1.0)  # of the operator; self-loops keep it away from -1
 
 
@@ -37,22 +38,16 @@ def updated_states(
     dtype = own.dtype
     stacked = torch.stack([states[name] for name in STATES])  # (5, m, r)
     operator, difference = (csr_matrix(m.tocsr(), dtype) for m in (after, after - before))
-    coefficients, powers = _coefficients(), torch.from_numpy(_powers()).to(dtype)
+    powers = torch.from_numpy(_powers()).to(dtype)
     change = own - states["own"]
-    found = {name: states[name] + coefficients[name][0] * change for name in STATES}
-    for k in range(1, coefficients["deep"].size):
+    updated = {name: states[name] + _ALL[name][0] * change for name in STATES}
+    for k in range(1, max(map(len, _ALL.values()))):
         power = torch.tensordot(powers[k - 1], stacked, dims=1)
         change = operator @ change + difference @ power
-        for name, c in coefficients.items():
-            if k < c.size and c[k]:
-                found[name].add_(change, alpha=float(c[k]))
-    return found
-
-
-@cache
-def _coefficients() -> dict[str, np.ndarray]:
-    """Of the powers of the operator in every state."""
-    return {name: np.array(c) for name, c in {"own": [1.0], "step": STEP, **DEPTHS}.items()}
+        for name, coefficients in _ALL.items():
+            if k < len(coefficients):
+                updated[name].add_(change, alpha=coefficients[k])
+    return updated
 
 
 @cache
@@ -63,8 +58,8 @@ def _powers() -> np.ndarray:
     """
     values = np.linspace(*_SPECTRUM, 401)
     polynomials = np.stack(
-        [np.polynomial.polynomial.polyval(values, c) for c in _coefficients().values()], axis=1
+        [np.polynomial.polynomial.polyval(values, np.array(_ALL[name])) for name in STATES], axis=1
     )
-    powers = values[:, None] ** np.arange(len(_coefficients()["deep"]) - 1)
-    found: np.ndarray = np.linalg.lstsq(polynomials, powers, rcond=None)[0].T
-    return found
+    powers = values[:, None] ** np.arange(max(map(len, _ALL.values())) - 1)
+    combinations: np.ndarray = np.linalg.lstsq(polynomials, powers, rcond=None)[0].T
+    return combinations

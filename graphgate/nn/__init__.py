@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    products, row_bags, pattern, attention, features, losses, autoencoder, layer_update,
+    products, pattern, attention, features, losses, autoencoder, layer_update,
     start_scale, svd_start, collapsed, parameter_gradients, collapsed_step
 """

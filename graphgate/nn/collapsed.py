@@ -34,10 +34,7 @@ def chain(matrices: list[Tensor]) -> Tensor:
 
 
 def block_width(n_nodes: int, n_columns: int, itemsize: int) -> int:
-    """Columns of H that `FoldedEncoder.encode` computes at a time, by blocks.
-
-    A fixed rule: the last bits of a dense product depend on the number of its columns.
-    """
+    """Columns of H that `FoldedEncoder.encode` computes at a time, by blocks."""
     return min(n_columns, max(_NARROWEST, _LARGEST_BLOCK // (n_nodes * itemsize)))
 
 
@@ -70,7 +67,7 @@ def attention_layers(
 
 
 Columns = Callable[[Tensor], Tensor]
-ByColumns = Callable[[Tensor, Columns, int], Tensor]
+ByColumns = Callable[[Tensor, Columns], Tensor]
 
 
 class FoldedEncoder(NamedTuple):
@@ -86,14 +83,14 @@ class FoldedEncoder(NamedTuple):
         pattern: AttentionPattern,
         *,
         by_blocks: bool = False,
-        by_columns: ByColumns = lambda b, function, width: function(b),
+        by_columns: ByColumns = lambda b, function: function(b),
         at_once: int = 1,
     ) -> EncoderOutput:
         """The same result as `GATEModel.encode`, up to rounding.
 
         `by_blocks`, a large H is computed some columns at a time, which do not depend on others.
-        by_columns : applies a function to whole blocks of columns, of the given width.
-        at_once : how many blocks it is given.
+        by_columns : applies a function to columns.
+        at_once : how many blocks of columns it is given.
         """
         times = x.times_by_blocks if by_blocks else x.times
         scores = None if self.vectors is None else times(self.vectors)
@@ -110,14 +107,10 @@ class FoldedEncoder(NamedTuple):
         if width == d:
             return EncoderOutput(through_layers(self.b), attention)  # (N, D)
 
-        def by_block(b: Tensor) -> Tensor:
-            """Whoever has the columns, in the same blocks: their number decides the last bits."""
-            return torch.cat([through_layers(m.contiguous()) for m in b.split(width, dim=1)], dim=1)
-
         h = self.b.new_empty(n, d)
         for start in range(0, d, at_once * width):
             columns = slice(start, start + at_once * width)
-            h[:, columns] = by_columns(self.b[:, columns], by_block, width)
+            h[:, columns] = by_columns(self.b[:, columns].contiguous(), through_layers)
         return EncoderOutput(h, attention)
 
 

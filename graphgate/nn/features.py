@@ -10,9 +10,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.sparse_operator import csr_tensor, index_tensor, shared_tensor
 from graphgate.errors import InputError
 from graphgate.graph.validation import Features
-from graphgate.nn.pattern import csr_tensor, index_tensor, shared_tensor
 
 _BLOCK = 1024  # rows of m in `multiply_transposed`: 2 MiB of 512 floats
 
@@ -104,7 +104,7 @@ class FeatureMatrix:
         return shared_tensor(self._sparse[:, columns].toarray(), self.device)
 
     def times_by_blocks(self, m: Tensor) -> Tensor:
-        """X m without a gradient, as in `product_by_blocks`; a sparse product is by rows anyway."""
+        """X m without a gradient; a dense X as in `product_by_blocks`."""
         return self._matrix @ m if self.is_sparse else product_by_blocks(self._matrix, m)
 
 
@@ -115,10 +115,10 @@ def row_blocks(n: int) -> list[slice]:
 
 
 def product_by_blocks(a: Tensor, m: Tensor, rows: int = 256) -> Tensor:
-    """a m, where a row of the result does not depend on the other rows.
+    """a m in blocks of rows, each copied into one buffer.
 
-    A dense product selects its kernel by shape and alignment, which changes the last bits of the
-    result. So `a` is copied, block by block, into one buffer of a fixed shape.
+    A dense product selects its kernel by the shape and place of its arrays. Features that are read
+    again may lie elsewhere in memory, and the buffer keeps the vectors of a loaded model the same.
     """
     n, f = a.shape
     out = a.new_empty(n, m.shape[1])

@@ -14,10 +14,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.sparse_operator import csr_tensor, index_tensor
 from graphgate.nn.attention import ACTIVATIONS
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.pattern import AttentionPattern, csr_tensor, index_tensor
+from graphgate.nn.pattern import AttentionPattern
 
 
 class Layer(NamedTuple):

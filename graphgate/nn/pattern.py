@@ -7,7 +7,6 @@ one of the three, so no E×D array is ever gathered.
 Shapes: N nodes, E attended pairs (self-loops included), F features, D columns.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,31 +14,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.row_bags import RowBags
+from graphgate.compute.sparse_operator import csr_tensor, index_tensor, shared_tensor
 from graphgate.graph.graph import Graph
-from graphgate.nn.row_bags import RowBags
-
-with warnings.catch_warnings():  # torch warns once per process that CSR tensors are in beta
-    warnings.simplefilter("ignore", UserWarning)
-    torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
-
-
-def csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    return torch.sparse_csr_tensor(indptr, indices, values, shape, check_invariants=False)
-
-
-def shared_tensor(
-    array: np.ndarray, device: torch.device, dtype: torch.dtype | None = None
-) -> Tensor:
-    """The array as a tensor, sharing memory where possible; graphs are never written to."""
-    with warnings.catch_warnings():  # torch warns about read-only arrays
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(array).to(device=device, dtype=dtype)
-
-
-def index_tensor(array: np.ndarray, device: torch.device) -> Tensor:
-    # 32 bits take half the memory, and MKL's sparse kernels need no conversion.
-    kind = np.int32 if array.max(initial=0) < 2**31 else np.int64
-    return shared_tensor(array.astype(kind, copy=False), device)
 
 
 class AttentionPattern:

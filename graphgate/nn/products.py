@@ -9,14 +9,6 @@ def thin_product(a: Tensor, b: Tensor) -> Tensor:
     return torch.mm(b.T, a.T).T.contiguous()
 
 
-def row_product(a: Tensor, b: Tensor) -> Tensor:
-    """a b, where the bits of a row do not depend on its position among the others.
-
-    The kernels for a `b` of a single column treat the last rows differently.
-    """
-    return torch.mm(a, b) if b.shape[1] > 1 else (a * b.T).sum(dim=1, keepdim=True)
-
-
 def row_dot(a: Tensor, b: Tensor) -> Tensor:
     """a_i · b_i for every row, (N,), without an intermediate N×D matrix."""
     return torch.bmm(a.unsqueeze(1), b.unsqueeze(2))[:, 0, 0]

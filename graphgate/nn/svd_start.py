@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from graphgate.compute.decomposition import Decomposed, right_singular_vectors
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.nn.attention import constant_coefficients
@@ -26,7 +27,6 @@ from graphgate.nn.pattern import AttentionPattern
 from graphgate.nn.start_scale import BLOCK, best_exponent
 
 _CANDIDATES = 256  # singular vectors to choose from, at least
-_EXTRA, _PASSES = 16, 3  # of the subspace iteration: additional columns, and passes
 # Of the logarithm of the best factor. results/gate-defaults.json has others that were tried.
 _WAY = 1 / 3
 _MOST = 30.0  # logarithm of the largest factor of weights, far from overflow in single precision
@@ -87,32 +87,31 @@ def candidates(dims: Sequence[int]) -> int:
     return max(dims[0], _CANDIDATES)
 
 
-def iterated_columns(count: int, shape: tuple[int, ...]) -> int:
-    """How many columns the search for `count` singular vectors of an X of this shape works with.
+class _Squared(Decomposed):
+    """Features after averages over neighbors."""
 
-    As many as X has rows span all that there is to find.
-    """
-    return min(count + _EXTRA, *shape)
+    def __init__(self, x: Features) -> None:
+        self.shape = (int(x.shape[0]), int(x.shape[1]))
+        self.dtype = torch.float64 if x.dtype == np.float64 else torch.float32
+        self._x = x
+
+    def squares(self, m: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(_squares(self._x, m.numpy()))
 
 
 def axes_of_features(x: Features, count: int, rng: np.random.Generator) -> np.ndarray:
     """The top right singular vectors of X as columns, (F, k): `count`, or its rank if that is less.
 
-    By subspace iteration. Its random start is in the space of features, so that the order of nodes
-    does not matter. The largest entry of each vector is positive.
+    The random start is in the space of features, so that the order of nodes does not matter.
     """
-    f, columns = x.shape[1], iterated_columns(count, x.shape)
-    if columns == f:
-        basis = np.eye(f, dtype=x.dtype)
-    else:
-        basis = np.linalg.qr(rng.standard_normal((f, columns)).astype(x.dtype))[0]
-        for _ in range(_PASSES):
-            basis = np.linalg.qr(_squares(x, basis))[0]
-    squares, axes = _principal_axes(basis.T @ _squares(x, basis))
+
+    def draw(rows: int, columns: int) -> torch.Tensor:
+        return torch.from_numpy(rng.standard_normal((rows, columns)))
+
+    vectors, lengths = right_singular_vectors(_Squared(x), count, draw)
+    squares = lengths.square()
     rank = int((squares > squares[0] * 10 * np.finfo(x.dtype).eps).sum())
-    vectors = basis @ axes[:, : min(count, rank)]
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    return vectors * signs
+    return vectors[:, :rank].numpy()
 
 
 def scaled(x: Features, dtype: type) -> Features:

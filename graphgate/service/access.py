@@ -3,15 +3,19 @@
 import hmac
 import ipaddress
 import os
+import re
+import stat
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 
 KEY_VARIABLE = "GRAPHGATE_KEY"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _SHORTEST = 16  # characters of a key
 _LONGEST = 4096
+_HOST = re.compile(rb"(?:([\w.-]+)|\[([0-9a-f:.]+)\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
 def is_loopback(host: str) -> bool:
@@ -23,17 +27,24 @@ def is_loopback(host: str) -> bool:
 
 
 def read_key(file: Path | None = None) -> str | None:
-    """The key in a file, or in the environment variable GRAPHGATE_KEY; None without either."""
+    """The key in a file, or in the environment variable GRAPHGATE_KEY; None without either.
+
+    A file that others can read is used with a warning.
+    """
     if file is None:
         key, where = os.environ.get(KEY_VARIABLE), f"the environment variable {KEY_VARIABLE}"
     else:
         where = str(file)
         try:
             with file.open(encoding="utf-8") as opened:
+                mode = os.fstat(opened.fileno()).st_mode
                 key = opened.read(_LONGEST + 1).strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not text"
             raise InputError(f"{file}: the key cannot be read: {reason}") from None
+        if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
+            sentence = f"{file} can be read by other users of this machine; run chmod 600 {file}"
+            warnings.warn(InputWarning(sentence), stacklevel=2)
     if key is None:
         return None
     if not _SHORTEST <= len(key) <= _LONGEST or not key.isascii() or not key.isprintable():
@@ -65,9 +76,7 @@ def allowed_names(host: str, more: Sequence[str] = ()) -> frozenset[str]:
     return frozenset(names)
 
 
-def host_name(header: bytes) -> str:
-    """The name in a Host header, without port and brackets."""
-    text = header.decode("latin-1").lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0]
+def host_name(header: bytes) -> str | None:
+    """The name in a Host header, without port and brackets; None if it is not a name and a port."""
+    match = _HOST.fullmatch(header)
+    return None if match is None else (match[1] or match[2]).decode().lower()

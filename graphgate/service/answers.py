@@ -3,19 +3,19 @@
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from graphgate.errors import InputError
 from graphgate.io.embeddings import Embedding
 from graphgate.service import batches, messages
 from graphgate.service.guard import Refused
 from graphgate.service.metrics import Metrics
-from graphgate.service.served import Follower, Served
+from graphgate.service.served import Follower, Served, UnknownNodeError
+from graphgate.store.conditions import ConditionError
 from graphgate.store.records import LABEL, stored_name
 
 logger = logging.getLogger(__name__)
@@ -39,6 +39,11 @@ class Answers:
         self._indexer = ThreadPoolExecutor(1, "index")
         self._batches = batches.Batches(self._searcher, metrics)
 
+    @property
+    def folders(self) -> frozenset[str]:
+        """The names of the store's folder."""
+        return self._follower.folders
+
     def close(self) -> None:
         for executor in (self._searcher, self._readers, self._writer, self._indexer):
             executor.shutdown(wait=False, cancel_futures=True)
@@ -57,8 +62,28 @@ class Answers:
     async def _in(self, executor: ThreadPoolExecutor, function: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(executor, _contained, function)
 
-    async def nodes(self, ids: Sequence[Any], vectors: bool) -> dict[str, Any]:
+    async def _current(
+        self, answer: Callable[[Served], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Answer about the version that is served; once more if the store has a later one.
+
+        Another process may have pruned the version while it was read.
+        """
         served = self._follower.served
+        try:
+            return await answer(served)
+        except (Refused, UnknownNodeError, ConditionError):
+            raise
+        except Exception:
+            await self._in(self._readers, self._follower.follow)
+            if self._follower.served is served:
+                raise
+        return await answer(self._follower.served)
+
+    async def nodes(self, ids: Sequence[Any], vectors: bool) -> dict[str, Any]:
+        return await self._current(lambda served: self._nodes(served, ids, vectors))
+
+    async def _nodes(self, served: Served, ids: Sequence[Any], vectors: bool) -> dict[str, Any]:
         rows = served.rows(ids)
         found = await self._in(self._readers, lambda: served.store.nodes(served.ids[rows].tolist()))
         described = [_node(row, served) for row in found]
@@ -68,7 +93,9 @@ class Answers:
         return {"version": served.version, "nodes": described}
 
     async def similar(self, asked: messages.SimilarRequest) -> dict[str, Any]:
-        served = self._follower.served
+        return await self._current(lambda served: self._similar(served, asked))
+
+    async def _similar(self, served: Served, asked: messages.SimilarRequest) -> dict[str, Any]:
         given = [name for name in ("ids", "vectors", "nodes") if getattr(asked, name) is not None]
         if len(given) != 1:
             raise Refused(422, "give exactly one of ids, vectors and nodes", "ids")
@@ -76,7 +103,7 @@ class Answers:
             raise Refused(422, "edges are those of nodes; give nodes too", "edges")
         if asked.ids is not None:
             own = served.rows(asked.ids)
-            return await self._similar(served, served.ids[own], served.vectors[own], own, asked)
+            return await self._nearest(served, served.ids[own], served.vectors[own], own, asked)
         if asked.vectors is not None:
             vectors = _matrix(asked.vectors, served.vectors.shape[1])
             names = np.arange(len(vectors))
@@ -84,9 +111,9 @@ class Answers:
             embedding = await self._in(self._readers, lambda: _embedded(served, asked))
             names, vectors = embedding.ids, embedding.vectors
         own = np.full(len(vectors), -1)
-        return await self._similar(served, names, vectors, own, asked)
+        return await self._nearest(served, names, vectors, own, asked)
 
-    async def _similar(
+    async def _nearest(
         self,
         served: Served,
         names: np.ndarray,
@@ -98,16 +125,18 @@ class Answers:
             query = batches.Query(served, vectors, own, asked.k)
             rows, cosines = await self._batches.nearest(query)
         else:
-            condition = asked.where
+            where, rows_where = asked.where, served.store.rows_where
             rows, cosines = await self._in(
                 self._readers,
-                lambda: served.index.nearest(vectors, asked.k, own, _allowed(served, condition)),
+                lambda: served.index.nearest(vectors, asked.k, own, rows_where(where)),
             )
         return _results(served, names, rows, cosines)
 
     async def links(self, ids: Sequence[Any], k: int) -> dict[str, Any]:
         """The nearest nodes that have no edge with a node."""
-        served = self._follower.served
+        return await self._current(lambda served: self._links(served, ids, k))
+
+    async def _links(self, served: Served, ids: Sequence[Any], k: int) -> dict[str, Any]:
         own = served.rows(ids)
 
         def known() -> list[np.ndarray]:
@@ -123,11 +152,15 @@ class Answers:
             count = int((~np.isin(rows[at], each) & (rows[at] >= 0)).sum())
             rows[at], cosines[at] = rows[at][order], cosines[at][order]
             rows[at, count:] = -1
-        return _results(served, served.ids[own], rows[:, :k], cosines[:, :k])
+        results = _results(served, served.ids[own], rows[:, :k], cosines[:, :k])
+        return {**results, "ranked_by": "cosine"}
 
     async def add(self, asked: messages.AddRequest) -> dict[str, Any]:
         if not asked.nodes and not asked.edges:
             raise Refused(422, "there is nothing to add; give nodes, edges or both", "nodes")
+        return await self._current(lambda served: self._add(asked))
+
+    async def _add(self, asked: messages.AddRequest) -> dict[str, Any]:
         change = await self._in(self._writer, lambda: self._follower.add(asked.nodes, asked.edges))
         return {
             "version": change.version,
@@ -136,11 +169,8 @@ class Answers:
             "edges": change.n_edges,
         }
 
-    def info(self) -> dict[str, Any]:
-        store = self._follower.served.store
-        found = store.info()
-        kinds = store.attribute_kinds
-        return {**found._asdict(), "accuracy": found.accuracy(), "attributes": kinds}
+    async def info(self) -> dict[str, Any]:
+        return await self._current(lambda served: self._in(self._readers, lambda: _info(served)))
 
     def health(self) -> dict[str, Any]:
         served = self._follower.served
@@ -181,13 +211,6 @@ def _embedded(served: Served, asked: messages.SimilarRequest) -> Embedding:
     return served.store.embed(*served.tables(asked.nodes or [], asked.edges))
 
 
-def _allowed(served: Served, where: str) -> np.ndarray:
-    try:
-        return served.store.rows_where(where)
-    except InputError as error:
-        raise Refused(422, str(error), "where") from None
-
-
 def _results(
     served: Served, names: np.ndarray, rows: np.ndarray, cosines: np.ndarray
 ) -> dict[str, Any]:
@@ -198,6 +221,15 @@ def _results(
         neighbors = [{"id": other, "cosine": round(value, 6)} for other, value in pairs]
         found.append({"id": name, "neighbors": neighbors})
     return {"version": served.version, "results": found}
+
+
+def _info(served: Served) -> dict[str, Any]:
+    summary = served.store.info()
+    return {
+        **summary._asdict(),
+        "accuracy": summary.accuracy(),
+        "attributes": served.store.attribute_kinds,
+    }
 
 
 def _node(row: dict[str, Any], served: Served) -> dict[str, Any]:

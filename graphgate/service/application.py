@@ -3,7 +3,8 @@
 import asyncio
 import gc
 import json
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,14 +21,16 @@ from graphgate.service.guard import OPEN, Guard, Limits, Refused
 from graphgate.service.metrics import CONTENT_TYPE, Metrics
 from graphgate.service.reference import HEADERS, reference_page
 from graphgate.service.served import Follower, UnknownNodeError
+from graphgate.store.conditions import ConditionError
 
+logger = logging.getLogger(__name__)
 PATHS = OPEN | {"/info", "/metrics", "/nodes", "/similar", "/links", "/add"}
 _DESCRIPTION = (
     "Nodes, similar nodes and suggested edges of a graph with one vector per node, and new nodes. "
     "A mistake is answered by one sentence, and by the field that it is about."
 )
 _PROBLEMS = {
-    400: "The body is not JSON.",
+    400: "The request is not valid HTTP or has too large headers, or its body is not JSON.",
     401: "The key is missing or wrong.",
     403: "The service is read-only.",
     404: "There is no such node.",
@@ -36,19 +39,19 @@ _PROBLEMS = {
     415: "The body is not of type application/json.",
     421: "The Host header is wrong.",
     422: "A value is not as it must be.",
-    503: "There was no answer in time, or too many requests wait.",
+    503: "There was no answer in time, too many requests wait, or the store cannot be used now.",
 }
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The mistakes that are possible in a request, beside those that always are."""
-    every = sorted((401, 408, 413, 421, 503, *statuses))
+    every = sorted((400, 401, 408, 413, 421, 503, *statuses))
     return {
         status: {"model": messages.Problem, "description": _PROBLEMS[status]} for status in every
     }
 
 
-_QUERY, _BODY = _problems(404, 422), _problems(400, 404, 415, 422)
+_QUERY, _BODY = _problems(404, 422), _problems(404, 415, 422)
 
 
 class Service:
@@ -101,7 +104,7 @@ def _application(service: Service) -> FastAPI:
     @app.get("/info", response_model=messages.Info)
     async def info() -> Response:
         """What the store holds, and how far its vectors may be off."""
-        return _json(answers.info())
+        return _json(await answers.info())
 
     @app.get("/nodes", response_model=messages.NodesAnswer, responses=_QUERY)
     async def nodes(query: Annotated[messages.NodesQuery, Query()]) -> Response:
@@ -119,9 +122,12 @@ def _application(service: Service) -> FastAPI:
         """The same for ids, for vectors, or for nodes that are not stored, by their attributes."""
         return _json(await answers.similar(asked))
 
-    @app.get("/links", response_model=messages.SimilarAnswer, responses=_QUERY)
+    @app.get("/links", response_model=messages.LinksAnswer, responses=_QUERY)
     async def links(query: Annotated[messages.LinksQuery, Query()]) -> Response:
-        """Suggested edges: the most similar nodes that a node has no edge with."""
+        """Suggested edges: the nodes of largest cosine similarity that a node has no edge with.
+
+        The cosine is of the vectors; it is not the probability of an edge.
+        """
         return _json(await answers.links(query.id, query.k))
 
     @app.post("/add", response_model=messages.AddAnswer, responses=_BODY | _problems(403))
@@ -144,7 +150,7 @@ def _application(service: Service) -> FastAPI:
     async def reference() -> Response:
         return Response(reference_page(app.openapi()), media_type="text/html", headers=HEADERS)
 
-    _handle_errors(app)
+    _handle_errors(app, answers.folders)
     return app
 
 
@@ -163,28 +169,40 @@ def _require_key(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _handle_errors(app: FastAPI) -> None:
+def _handle_errors(app: FastAPI, folders: frozenset[str]) -> None:
+    """Answer errors; folders : the names of the store's folder, which no answer contains."""
+
+    def problem(
+        status: int, sentence: str, field: str | None, headers: dict[str, str] | None = None
+    ) -> Response:
+        if any(folder in sentence for folder in folders):  # it is about files, not the request
+            logger.error("%s", sentence)
+            sentence = "the store cannot be used now; the log of the service says why"
+            status, field, headers = 503, None, {"Retry-After": "1"}
+        content = json.dumps({"error": printable(sentence, 2000), "field": field})
+        return Response(content, status, headers, media_type="application/json")
+
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Response:
-        return _problem(error.status, str(error), error.field)
+        return problem(error.status, str(error), error.field)
 
     @app.exception_handler(UnknownNodeError)
     async def unknown(request: Request, error: UnknownNodeError) -> Response:
-        return _problem(404, str(error), "id")
+        return problem(404, str(error), "id")
 
     @app.exception_handler(InputError)
     async def invalid(request: Request, error: InputError) -> Response:
-        return _problem(422, str(error), error.about)
+        field = "where" if isinstance(error, ConditionError) else error.about
+        return problem(422, str(error), field)
 
     @app.exception_handler(RequestValidationError)
     async def mistaken(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
-            return _problem(400, f"the body is not JSON: {first['ctx']['error']}", None)
-        where = [str(part) for part in first["loc"][1:] if _is_name(part)]
+            return problem(400, f"the body is not JSON: {first['ctx']['error']}", None)
         text = first["msg"][:1].lower() + first["msg"][1:]
-        name = printable(".".join(where), 200) or None
-        return _problem(422, f"{name or 'the request'}: {printable(text, 500)}", name)
+        name = printable(_field(first, error.body), 200) or None
+        return problem(422, f"{name or 'the request'}: {printable(text, 500)}", name)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
@@ -194,24 +212,30 @@ def _handle_errors(app: FastAPI) -> None:
             400: "the body cannot be read as JSON",
         }
         sentence = sentences.get(error.status_code, str(error.detail))
-        return _problem(error.status_code, sentence, None, dict(error.headers or {}))
+        return problem(error.status_code, sentence, None, dict(error.headers or {}))
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return _problem(500, "the service has failed; its log says why", None)
+        return problem(500, "the service has failed; its log says why", None)
 
 
-def _is_name(part: Any) -> bool:
-    """Whether a part of a place is that of the request, not that of a type in a union."""
-    types = ("int", "str", "float", "bool", "list", "dict", "constrained", "function", "nullable")
-    return isinstance(part, int) or not str(part).startswith(types)
+def _field(error: Mapping[str, Any], body: Any) -> str:
+    """The part of the request that an error is about, such as nodes.0.id.
 
-
-def _problem(
-    status: int, sentence: str, field: str | None, headers: dict[str, str] | None = None
-) -> Response:
-    content = json.dumps({"error": printable(sentence, 2000), "field": field})
-    return Response(content, status, headers, media_type="application/json")
+    Pydantic's location also names the members of unions, which are not in the body.
+    """
+    source, *parts = error["loc"]
+    if source != "body":
+        return ".".join(map(str, parts))
+    names, value = [], body
+    for at, part in enumerate(parts):
+        inside = isinstance(value, dict) and part in value
+        if inside or (isinstance(value, list) and isinstance(part, int)):
+            value = value[part]
+            names.append(str(part))
+        elif error["type"] == "missing" and at == len(parts) - 1:
+            names.append(str(part))
+    return ".".join(names)
 
 
 def _json(content: dict[str, Any]) -> Response:

@@ -18,7 +18,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = frozenset(("/", "/docs", "/openapi.json", "/health"))  # without a key
-_CLOSING = (408, 413)  # what follows on the connection is not read
+_CLOSING = (400, 408, 413)  # what follows on the connection is not read
 _DRAINED = 8  # times the largest body: what is read of a larger one, so that its answer arrives
 
 
@@ -26,12 +26,13 @@ _DRAINED = 8  # times the largest body: what is read of a larger one, so that it
 class Limits:
     """names : that a Host header may have. key : None if none is needed.
 
-    body_bytes : of a request. seconds, add_seconds : until there is an answer.
+    header_bytes, body_bytes : of a request. seconds, add_seconds : until there is an answer.
     waiting : requests at the same time.
     """
 
     names: frozenset[str]
     key: str | None = None
+    header_bytes: int = 16 << 10
     body_bytes: int = 8 << 20
     seconds: float = 10.0
     add_seconds: float = 120.0
@@ -106,13 +107,20 @@ class Guard:
         A connection that is closed while data arrive is reset, and the client may lose the answer.
         """
         await _send_refusal(refused, send)
-        if refused.status == 413 and (b"expect", b"100-continue") not in scope["headers"]:
+        if refused.status in (400, 413) and (b"expect", b"100-continue") not in scope["headers"]:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._limits.seconds):
                     await _drain(receive, _DRAINED * self._limits.body_bytes)
         await send({"type": "http.response.body", "body": b""})
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        lines = [(scope.get("raw_path", b""), scope.get("query_string", b"")), *scope["headers"]]
+        if sum(len(a) + len(b) + 4 for a, b in lines) > self._limits.header_bytes:
+            most = self._limits.header_bytes
+            raise Refused(400, f"the address and the headers have more than {most:,} bytes")
+        if {b"content-length", b"transfer-encoding"} <= headers.keys():
+            # Servers in between may disagree about where such a request ends.
+            raise Refused(400, "a request has either Content-Length or Transfer-Encoding, not both")
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or host_name(hosts[0]) not in self._limits.names:
             raise Refused(421, "the Host header is not one of the names of this service", "Host")

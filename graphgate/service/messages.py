@@ -1,6 +1,6 @@
 """What is asked and answered, as JSON: the models from which the specification is generated."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, create_model
 
@@ -30,7 +30,7 @@ Condition = Annotated[
     str | None,
     Field(
         max_length=LONGEST_CONDITION,
-        description="SQL condition on the attributes of neighbors, such as age > 30.",
+        description="Condition on the attributes of neighbors, such as age > 30 and town = 'Ulm'.",
     ),
 ]
 QueryIds = Annotated[
@@ -144,6 +144,12 @@ class SimilarAnswer(BaseModel):
 
     version: int
     results: list[Neighbors]
+
+
+class LinksAnswer(SimilarAnswer):
+    """Suggested neighbors per node, in order, largest cosine first; these are no probabilities."""
+
+    ranked_by: Literal["cosine"] = Field(description="What suggestions are ranked by.")
 
 
 class NodeVector(BaseModel):

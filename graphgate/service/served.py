@@ -1,6 +1,7 @@
 """The version of a store that is served, held in memory, and how it follows the store."""
 
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +40,8 @@ class Served:
     @classmethod
     def of(cls, store: Store, before: "Served | None" = None) -> Self:
         """A version; the index of the one before it is used where there is one."""
-        ids, vectors, _ = store.vectors()
+        stored = store.vectors()
+        ids, vectors = stored.ids, stored.vectors
         if before is None:
             index = LiveIndex.of(ids, store.vector_index)
         else:
@@ -99,8 +101,14 @@ class Follower:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._changing, self._indexing = path, threading.Lock(), threading.Lock()
-        self.served = Served.of(Store.open(path))
+        self._path = Path(os.path.abspath(path))  # by which errors name the store
+        self._changing, self._indexing = threading.Lock(), threading.Lock()
+        self.served = self._last(None)
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """The names by which errors may mention the store's folder."""
+        return frozenset((str(self._path), str(self._path.resolve())))
 
     def add(self, nodes: Sequence[NewNode], edges: Sequence[NewEdge]) -> StoreChange:
         """Add nodes and edges, and serve the version with them."""
@@ -112,7 +120,7 @@ class Follower:
 
     def follow(self) -> bool:
         """Serve the last version if another process has made one; whether there was one."""
-        if self.served.store.history()[-1].version == self.served.version:
+        if self.served.store.last_version() == self.served.version:
             return False
         with self._changing:
             return self._advance()
@@ -136,11 +144,22 @@ class Follower:
             self._indexing.release()
 
     def _advance(self) -> bool:
+        before = self.served
+        self.served = self._last(before)
+        return self.served is not before
+
+    def _last(self, before: Served | None) -> Served:
+        """The last version; another process may prune what is being read, so it is tried twice."""
+        try:
+            return self._opened(before)
+        except Exception:
+            return self._opened(before)
+
+    def _opened(self, before: Served | None) -> Served:
         last = Store.open(self._path)
-        if last.version == self.served.version:
-            return False
-        self.served = Served.of(last, self.served)
-        return True
+        if before is not None and last.version == before.version:
+            return before
+        return Served.of(last, before)
 
 
 def _check_attributes(nodes: Sequence[NewNode], names: list[str]) -> None:

@@ -10,7 +10,6 @@ from graphgate.io.files import StrPath
 from graphgate.service.access import KEY_VARIABLE, allowed_names, is_loopback, read_key
 
 _CONNECTIONS = 1000
-_HEADERS = 16 << 10  # bytes
 
 
 class Listening(NamedTuple):
@@ -72,7 +71,13 @@ def serve(
             f"{host or 'an empty host'} can be reached from other machines, so a key is needed; "
             f"set the environment variable {KEY_VARIABLE}, or write the key to a file"
         )
-    limits = Limits(allowed_names(host, allowed_hosts), key, max_body, timeout, 12 * timeout)
+    limits = Limits(
+        allowed_names(host, allowed_hosts),
+        key,
+        body_bytes=max_body,
+        seconds=timeout,
+        add_seconds=12 * timeout,
+    )
     with _socket(host, port) as listening:
         service = Service(Path(store), limits, read_only=read_only)
         config = uvicorn.Config(
@@ -87,7 +92,7 @@ def serve(
             limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=5,
-            h11_max_incomplete_event_size=_HEADERS,
+            h11_max_incomplete_event_size=limits.header_bytes,
         )
         server = uvicorn.Server(config)
         if ready is not None:

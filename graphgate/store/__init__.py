@@ -2,6 +2,7 @@
 
 The modules in import order:
 
-    neighbors, vector_index, lance_tables, database, records, region, growth, alignment, drift,
-    batch, changes, updates, info, view, store
+    neighbors, layout, checksums, index_cache, vector_index, conditions, lance_manifest, versions,
+    lance_tables, consistency, database, check, records, region, growth, alignment, drift, batch,
+    erasure, changes, updates, info, view, store
 """

@@ -1,5 +1,6 @@
 """Vectors of a new model in the space of the old one, so that what was learned from them holds."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
-from graphgate.linear.linear_model import LinearModel
 
 
 def refitted(estimator: Estimator, graph: Graph, n_components: int) -> Estimator:
@@ -58,9 +58,7 @@ def rotate(estimator: Estimator, rotation: np.ndarray) -> None:
     if isinstance(estimator, LinearGATE):
         model = estimator.model_
         projection = (model.projection.double() @ turn).to(model.projection.dtype).contiguous()
-        estimator.model_ = LinearModel(
-            model.unit, model.coordinates, model.reconstruction, model.structure, projection
-        )
+        estimator.model_ = replace(model, projection=projection)
     else:
         _rotate_network(estimator, turn)
 

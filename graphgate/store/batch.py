@@ -68,7 +68,8 @@ def read_batch(edges: Any, nodes: Any, expected: Expected) -> Batch:
                 f"{table.what}: the store has features without names, not attributes; pass a Graph",
                 about="nodes",
             )
-        read = read_nodes(table, expected.reading, expected.kinds)
+        reading = expected.reading.for_batch(table)
+        read = read_nodes(table, reading, expected.kinds)
         ids = _typed_ids(read.ids, expected.id_type, table.what)
         content, labels = read.read()
     if edges is None:

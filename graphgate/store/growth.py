@@ -2,25 +2,25 @@
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphgate.compute.sparse_operator import csr_matrix, symmetrically_normalized
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
-from graphgate.linear.linear_model import LinearModel
 from graphgate.linear.state_update import STATES, updated_states
-from graphgate.linear.structure import StructureFactors, find_rows, plain_ids
+from graphgate.linear.structure import StructureFactors, plain_ids
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.layer_update import Layer, layer_states, updated_layers
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.store.records import PLACE, VECTOR
 from graphgate.store.region import Region, scattered
-from graphgate.training.sparse_operator import csr_matrix
 
 FACTORS = "factors"
 _CPU = torch.device("cpu")
@@ -67,16 +67,13 @@ class LinearGrowth(Growth):
     @torch.no_grad()
     def columns(self, graph: Graph) -> dict[str, np.ndarray]:
         encoded = self.estimator.encode(graph)
-        states, rows = encoded.states, slice(0, graph.n_nodes)
-        found = {name: getattr(states, name).rows(rows).numpy() for name in STATES}
-        found[VECTOR] = encoded.embedding
         structure = self.model.structure
-        if structure is not None and states.factors is not None:
-            known = find_rows(structure.ids, plain_ids(graph.ids))
-            place = structure.vectors[torch.from_numpy(np.maximum(known, 0))]
-            place[torch.from_numpy(known < 0)] = 0.0
-            found |= {FACTORS: states.factors.numpy(), PLACE: place.numpy()}
-        return found
+        names = STATES if structure is None else (*STATES, FACTORS)
+        columns = {name: encoded.states[name].whole().numpy() for name in names}
+        columns[VECTOR] = encoded.embedding
+        if structure is not None:
+            columns[PLACE] = structure.places(graph).numpy()
+        return columns
 
     @torch.no_grad()
     def update(self, region: Region) -> dict[str, np.ndarray]:
@@ -167,9 +164,7 @@ def _with_structure(estimator: LinearGATE, structure: StructureFactors) -> Linea
     model = estimator.model_
     found = LinearGATE(**estimator.get_params())
     found.__dict__.update(estimator.__dict__)
-    found.model_ = LinearModel(
-        model.unit, model.coordinates, model.reconstruction, structure, model.projection
-    )
+    found.model_ = replace(model, structure=structure)
     return found
 
 
@@ -187,11 +182,8 @@ def _normalized(
     attended: sp.csr_array, sums: np.ndarray, loops: np.ndarray | None, unit: float
 ) -> sp.csr_array:
     """D^-½ A D^-½ by the sums of whole rows and columns, with self-loops where they are given."""
-    matrix, more = attended / unit, np.zeros(len(sums)) if loops is None else loops
+    matrix, left, right = attended / unit, *(sums / unit).T
     if loops is not None:
         matrix = (matrix + sp.diags_array(loops)).tocsr()
-    left, right = (
-        np.divide(1, np.sqrt(total), where=total > 0, out=np.zeros(len(total)))
-        for total in (sums / unit + more[:, None]).T
-    )
-    return (sp.diags_array(left) @ matrix @ sp.diags_array(right)).tocsr()
+        left, right = left + loops, right + loops
+    return symmetrically_normalized(matrix, (left, right))

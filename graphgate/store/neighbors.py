@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from graphgate.errors import InputError
-from graphgate.graph.validation import Positions
 from graphgate.io.embeddings import as_embedding
 
 BLOCK_ENTRIES = 8_000_000  # cosines in memory at once, 32 MB in single precision
@@ -26,7 +25,7 @@ def similar(embedding: Any, nodes: Any = None, *, n_neighbors: int = 10) -> Simi
     Parameters
     ----------
     embedding : an `Embedding`, or an (N, D) array whose ids are its row numbers.
-    nodes : one id or a list of ids; None queries all nodes.
+    nodes : one id, a list of ids, or a mask over all nodes; None queries all nodes.
     n_neighbors : neighbors per query node; K is N - 1 where there are fewer others.
 
     Examples
@@ -34,10 +33,9 @@ def similar(embedding: Any, nodes: Any = None, *, n_neighbors: int = 10) -> Simi
     >>> similar(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), 0, n_neighbors=1).neighbors
     array([[2]])
     """
-    ids, vectors, _ = as_embedding(embedding)
-    wanted = nodes if isinstance(nodes, list | np.ndarray) else [nodes]
-    rows = np.arange(len(ids)) if nodes is None else Positions(ids).rows(wanted)
-    found, cosines = nearest_rows(vectors, n_neighbors, rows)
+    given = as_embedding(embedding)
+    ids, rows = given.ids, np.arange(len(given)) if nodes is None else given.rows(nodes)
+    found, cosines = nearest_rows(given.vectors, n_neighbors, rows)
     return SimilarNodes(ids[rows], ids[found], cosines)
 
 

@@ -1,8 +1,7 @@
 """The nodes of a graph <-> the columns of a table.
 
 Attributes are columns of the same name, but for names that begin with an underscore, which get
-another one, and dots, which a column name cannot have. So conditions on attributes can be written
-in SQL.
+another one, and dots and backquotes, which the name of a column of LanceDB cannot have.
 """
 
 import json
@@ -19,12 +18,12 @@ from graphgate.graph.validation import Features
 from graphgate.io.columns import attribute_column, one_piece
 from graphgate.io.graph_writer import attribute_array
 from graphgate.io.tables import Table, value_array
-from graphgate.store.lance_tables import ID, NUMBER
+from graphgate.store.lance_tables import ID, NUMBER, WIDTHS
 
 LABEL = "_label"
 ROW_SUM = "row_sum"
 VECTOR, PLACE = "vector", "place"  # read of all nodes at once, so these have their own columns
-_STATES, _WIDTHS = "states", b"widths"
+_STATES = "states"
 _SUMS = (ROW_SUM, "column_sum")
 _DENSE, _AT, _VALUES = "_features", "_feature_numbers", "_feature_values"
 _WORDS = pa.list_(pa.struct([("word", pa.string()), ("count", pa.float32())]))
@@ -32,7 +31,7 @@ _WORDS = pa.list_(pa.struct([("word", pa.string()), ("count", pa.float32())]))
 
 def stored_name(name: str) -> str:
     """The name of the column that holds an attribute."""
-    return ("_" * name.startswith("_") + name).replace(".", "·")
+    return ("_" * name.startswith("_") + name).replace(".", "·").replace("`", "'")
 
 
 def content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
@@ -129,7 +128,7 @@ def vector_rows(numbers: np.ndarray, columns: dict[str, np.ndarray], sums: np.nd
     found |= {name: fixed_size_lists(columns[name]) for name in (PLACE, VECTOR) if name in columns}
     fields = [pa.field(name, array.type) for name, array in found.items()]
     fields = [
-        field.with_metadata({_WIDTHS: widths}) if field.name == _STATES else field
+        field.with_metadata({WIDTHS: widths}) if field.name == _STATES else field
         for field in fields
     ]
     return pa.table(list(found.values()), pa.schema(fields))
@@ -139,7 +138,7 @@ def read_vector_rows(
     rows: pa.Table, schema: pa.Schema
 ) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """What `vector_rows` was given; schema : of the table."""
-    widths = json.loads(schema.field(_STATES).metadata[_WIDTHS])
+    widths = json.loads(schema.field(_STATES).metadata[WIDTHS])
     ends = np.cumsum(list(widths.values()))[:-1]
     parts = np.split(array_of(rows.column(_STATES)), ends, axis=1)
     columns = dict(zip(widths, parts, strict=True))

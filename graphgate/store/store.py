@@ -17,8 +17,9 @@ from graphgate.io.tables import id_array
 from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
 from graphgate.store.batch import edge_list, read_batch
 from graphgate.store.changes import Change, ordered, removal, resolved
-from graphgate.store.database import Database, Version, Writer, find_version
+from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
+from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
 from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import unit_vectors
@@ -30,6 +31,7 @@ from graphgate.store.updates import (
     update_of,
     write_change,
 )
+from graphgate.store.versions import Version
 from graphgate.store.view import StoreView
 
 
@@ -110,13 +112,13 @@ class Store(StoreView):
         counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
         details = exact_details(1, **counts, next_number=graph.n_nodes)
         database = Database.create(path, tables, details, trimmed(estimator).save)
-        return cls(database, database.history()[-1])
+        return cls(database, database.version())
 
     @classmethod
     def open(cls, path: StrPath, version: int | None = None) -> "Store":
         """The store in a folder, at its last version or at an older one."""
         database = Database(path)
-        return cls(database, find_version(database.history(), version))
+        return cls(database, database.version(version))
 
     def add(self, edges: Any = None, nodes: Any = None) -> StoreChange:
         """Add nodes and edges, or change attributes, labels and weights.
@@ -141,9 +143,9 @@ class Store(StoreView):
 
         nodes : one id or a list of ids. edges : as in `add`; an edge that is not stored is refused.
         """
-        directed = self.estimator.fitted_on_.directed
         with self._database.writing() as writer:
             self._follow(writer)
+            directed = self.estimator.fitted_on_.directed
             numbers = np.unique(self._numbers(nodes)) if nodes is not None else np.empty(0, int)
             pairs = np.empty((0, 2), dtype=np.int64)
             if edges is not None:
@@ -210,7 +212,7 @@ class Store(StoreView):
                 columns[VECTOR] = (columns[VECTOR] @ rotation).astype(columns[VECTOR].dtype)
                 rotate(fresh, rotation)
             self._replaced("refit", writer, columns, graph, fresh)
-        return drift_between(before, self._side(), encoder, refitted=True)
+            return drift_between(before, self._side(), encoder, refitted=True)
 
     def drift(self, since: int | None = None) -> Drift:
         """What has changed since an older version.
@@ -222,8 +224,9 @@ class Store(StoreView):
         if since is None:
             fitted = min(each.version for each in history if each.model == self._version.model)
             since = fitted if fitted < self.version else max(history[0].version, self.version - 1)
-        old = StoreView(self._database, find_version(history, since))
-        refitted_since = old.model_file != self.model_file
+        older = self._database.version(since)
+        old = StoreView(self._database, older)
+        refitted_since = older.model != self._version.model
         encoder = old.estimator.encoder_
         return drift_between(old._side(), self._side(), encoder, refitted=refitted_since)
 
@@ -247,29 +250,60 @@ class Store(StoreView):
 
     def rollback(self, version: int) -> Version:
         """Make an older version the last one again; nothing is lost, this is a new version."""
-        old = find_version(self.history(), version)
+        with self._database.writing(last_lost=True) as writer:
+            old = writer.version(version)
+            # A number is never given to a second node, or versions could not be compared.
+            more = {"of": version, "next_number": writer.last.details["next_number"]}
+            made = writer.commit_again(old, "rollback", old.details | more)
+            self._show(self._database, made)
+        return made
+
+    def erase(self, nodes: Any) -> Version:
+        """Delete all traces of nodes, and with them the history: the new version is the only one.
+
+        What remains is fitted from scratch, so that neither weights nor words come from these
+        nodes; the vectors are those of a new store of the other nodes, and do not lie in the space
+        of the old ones. An interrupted erasure is completed by the next change, such as `erase` of
+        the same nodes. A process that still reads an older version will fail.
+
+        nodes : one id or a list of ids, each of which any version must have. If none has any of
+            them, what interrupted changes have left is deleted; an error if there is nothing.
+        """
         with self._database.writing() as writer:
-            made = self._database.append_version(
-                writer.last,
-                "rollback",
-                old.tables,
-                old.details | {"of": version},
-                model=old.model,
-            )
-        self._show(self._database, made)
+            self._follow(writer)
+            ids = self._typed(nodes)
+            ever = ever_stored(ids, map(self._database.snapshot, self.history()))
+            if not ever.any() and (writer.completed or writer.forget()):
+                return writer.last
+            refuse_never_stored(ids, ever)
+            rest = without_nodes(writer, ids)
+            graph = self._graph_of(rest.nodes, rest.edges)
+            fresh = fitted_afresh(load_model(self.model_file), graph)
+            columns = growth_of(fresh).columns(graph)
+            writer.replace("nodes", rest.nodes)
+            writer.replace("edges", rest.edges)
+            writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
+            counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+            counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
+            details = exact_details(writer.last.version + 1, **counts)
+            made = writer.commit(ERASE, details, trimmed(fresh).save, keep=1)
+            self._show(self._database, made)
         return made
 
     def prune(self, keep: int = 1) -> Version:
         """Forget old versions with their models, and free the space that only they need.
 
-        This makes a version with the same content in few files. With `keep` > 1, what is less than
-        ten minutes older than the versions that are kept goes the next time. A process that still
-        reads a version that was pruned will fail.
+        This makes a version with the same content in few files, and reads all of it before anything
+        is deleted. A process that still reads a version that was pruned will fail.
 
         keep : how many of the last versions to keep, the one that this makes among them.
         """
-        made = self._database.prune(keep)
-        self._show(self._database, made)
+        if keep < 1:
+            raise InputError(f"at least one version must be kept, got keep={keep}")
+        with self._database.writing() as writer:
+            writer.compact()
+            made = writer.commit("prune", writer.last.details, keep=keep)
+            self._show(self._database, made)
         return made
 
     def _resolved(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:

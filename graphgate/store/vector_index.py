@@ -1,15 +1,16 @@
 """Nearest vectors: exact up to a size, and beyond it by an index whose candidates are re-ranked.
 
-The index is usearch's graph index (HNSW). It is built from the vectors of a version, and kept in a
-file until there is another version; nothing is lost if the file is.
+The index is usearch's graph index (HNSW). It is built from the vectors of a version, and kept in
+the user's cache until the vectors change; nothing is lost if the cache is.
 """
 
-from pathlib import Path
+import hashlib
 from typing import Any
 
 import numpy as np
 
 from graphgate.errors import InputError
+from graphgate.store.index_cache import IndexCache
 from graphgate.store.neighbors import nearest_units, unit_vectors
 
 EXACT_UP_TO = 20_000  # vectors
@@ -23,16 +24,16 @@ class VectorIndex:
     Parameters
     ----------
     vectors : (N, D).
-    path : file for the index; None keeps it in memory only.
+    identity : name under which the index is cached; None keeps it in memory only.
     exact : whether to search without an index; the default is up to `EXACT_UP_TO` vectors.
     """
 
     def __init__(
-        self, vectors: np.ndarray, path: Path | None = None, *, exact: bool | None = None
+        self, vectors: np.ndarray, identity: str | None = None, *, exact: bool | None = None
     ) -> None:
         self.unit = unit_vectors(vectors).astype(np.float32, copy=False)
         self.exact = len(vectors) <= EXACT_UP_TO if exact is None else exact
-        self._index = None if self.exact else _index(self.unit, path)
+        self._index = None if self.exact else _index(self.unit, identity)
 
     def nearest(
         self,
@@ -89,45 +90,31 @@ class VectorIndex:
         return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)]))
 
 
-def _index(unit: np.ndarray, path: Path | None) -> Any:
+def _index(unit: np.ndarray, identity: str | None) -> Any:
     try:
+        from usearch import __version__
         from usearch.index import Index
     except ImportError:
         raise InputError(
             f"more than {EXACT_UP_TO:,} vectors are searched by usearch: "
             "pip install 'graphgate[store]'"
         ) from None
-    index = Index(
-        ndim=unit.shape[1],
-        metric="ip",
-        dtype="f32",
-        connectivity=_CONNECTIVITY,
-        expansion_add=_EXPANSION_ADD,
-        expansion_search=_EXPANSION_SEARCH,
-    )
-    if path is not None and path.is_file():
-        try:
-            index.load(str(path))
-            if len(index) == len(unit):
-                return index
-        except Exception:  # usearch raises errors of every kind on damaged files
-            index.reset()
+    settings = {
+        "ndim": unit.shape[1],
+        "metric": "ip",
+        "dtype": "f32",
+        "connectivity": _CONNECTIVITY,
+        "expansion_add": _EXPANSION_ADD,
+        "expansion_search": _EXPANSION_SEARCH,
+    }
+    index = Index(**settings)
+    cache = None if identity is None else IndexCache(identity)
+    key = hashlib.sha256(f"{__version__} {settings} ".encode())
+    key.update(np.ascontiguousarray(unit).data)
+    if cache is not None and (path := cache.find(key.hexdigest())) is not None:
+        index.load(str(path))
+        return index
     index.add(np.arange(len(unit)), unit)
-    if path is not None:
-        _keep(index, path)
+    if cache is not None:
+        cache.keep(key.hexdigest(), index.save)
     return index
-
-
-def _keep(index: Any, path: Path) -> None:
-    """Save the index beside others of older versions, which go; a read-only folder is no error."""
-    import contextlib
-    import os
-
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-        index.save(str(temporary))
-        os.replace(temporary, path)
-        for other in path.parent.glob("*.usearch"):
-            if other != path:
-                other.unlink(missing_ok=True)

@@ -12,12 +12,13 @@ from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import Embedding
-from graphgate.io.files import first_line
 from graphgate.io.id_columns import id_values
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.store.batch import Expected, positions, typed_ids
 from graphgate.store.changes import incident_edges
-from graphgate.store.database import Database, Version
+from graphgate.store.check import StoreCheck, checked
+from graphgate.store.conditions import parse_condition
+from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
@@ -25,6 +26,7 @@ from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.neighbors import SimilarNodes
 from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
+from graphgate.store.versions import Version
 
 
 class StoreView:
@@ -63,15 +65,18 @@ class StoreView:
     @property
     def model_file(self) -> Path:
         """The model of this version, without what it knows of single nodes; see `model`."""
-        return self._database.model_path(self._version)
+        return self._database.model(self._version)
 
     def reload(self) -> bool:
         """Go to the last version, which another process may have made; whether there was one."""
-        last = self._database.history()[-1]
-        if last.version == self.version:
+        if self.last_version() == self.version:
             return False
-        self._show(self._database, last)
+        self._show(self._database, self._database.version())
         return True
+
+    def last_version(self) -> int:
+        """The number of the last version, which another process may have made."""
+        return self._database.last_number()
 
     def info(self) -> StoreInfo:
         """A summary of this version, and how far its vectors may be off."""
@@ -89,6 +94,14 @@ class StoreView:
             details["stale_edges"],
             details["stale_shift"],
         )
+
+    def check(self) -> StoreCheck:
+        """Read all files of the store, whichever version they are of, and report what is damaged.
+
+        Vectors, models and tables are verified by checksums whenever a version is opened; this
+        also reads older versions, and whether tables agree with each other.
+        """
+        return checked(self._database)
 
     def history(self) -> list[Version]:
         """All versions of the store, the oldest first."""
@@ -130,24 +143,7 @@ class StoreView:
 
     def graph(self) -> Graph:
         """The whole graph."""
-        rows = self._snapshot.read("nodes").sort_by(NUMBER)
-        numbers, edges = rows.column(NUMBER).to_numpy(), self._snapshot.read("edges")
-        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
-        content, kind = self._content(rows), self.estimator.fitted_on_
-        described: dict[str, Any] = {}
-        if self._kinds is not None:
-            described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
-        return Graph.from_edge_index(
-            None if self._kinds is not None else content,
-            np.searchsorted(numbers, pairs),
-            edges.column("weight").to_numpy() if kind.weighted else None,
-            ids=id_values(rows.column(ID)),
-            directed=kind.directed,
-            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
-            **described,
-        )
+        return self._graph_of(self._snapshot.read("nodes"), self._snapshot.read("edges"))
 
     def similar(
         self,
@@ -168,8 +164,9 @@ class StoreView:
         vectors : (M, D) or (D,), in place of nodes; `Store.embed` gives those of nodes that are
             not stored.
         n_neighbors : neighbors per query; fewer if there are not as many nodes.
-        where : condition in SQL on the attributes of neighbors, such as "age > 30 AND town =
-            'Ulm'"; a name that is not a plain word stands in backquotes.
+        where : condition on the attributes of neighbors, such as "age > 30 and town = 'Ulm'", by
+            comparisons, `in`, `like`, `between`, `is null`, `and`, `or`, `not` and parentheses; a
+            name that is not a plain word stands in backquotes.
         """
         if (nodes is None) == (vectors is None):
             raise InputError("pass either nodes or vectors to find similar nodes for")
@@ -204,20 +201,22 @@ class StoreView:
     @cached_property
     def vector_index(self) -> VectorIndex:
         """What finds the nearest vectors; it is built when it is first used."""
-        name = f"{self._version.tables['vectors']:06d}.usearch"
-        return VectorIndex(self._embedding.vectors, self.path / "index" / name)
+        return VectorIndex(self._embedding.vectors, self._database.identity)
 
     def _matching(self, where: str) -> np.ndarray:
         """The sorted numbers of the nodes for which a condition holds."""
-        try:
-            rows = self._snapshot.where("nodes", where, [NUMBER])
-        except (ValueError, RuntimeError, OSError) as error:
-            names = [stored_name(name) for name in self._kinds or ()]
-            raise InputError(
-                f"the condition {where!r} cannot be used: {_reason(error)}; the attributes are "
-                f"{listing(names) or 'none'}"
-            ) from None
-        return np.sort(rows.column(NUMBER).to_numpy())
+        condition = parse_condition(where, self._columns)
+        rows = self._snapshot.read("nodes", [NUMBER, *condition.columns])
+        return np.sort(rows.filter(condition.expression).column(NUMBER).to_numpy())
+
+    @cached_property
+    def _columns(self) -> dict[str, pa.Field]:
+        """What conditions may name; an attribute has its own name and that of its column."""
+        schema = self._snapshot.schema("nodes")
+        stored = {name: stored_name(name) for name in self._kinds or ()}
+        names = (*stored.values(), ID, *[LABEL] * (LABEL in schema.names))
+        columns = stored | dict(zip(names, names, strict=True))
+        return {name: schema.field(column) for name, column in columns.items()}
 
     @property
     def attribute_kinds(self) -> dict[str, Kind] | None:
@@ -240,6 +239,27 @@ class StoreView:
     def _content(self, rows: pa.Table) -> Any:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
+
+    def _graph_of(self, rows: pa.Table, edges: pa.Table) -> Graph:
+        """The graph of rows of the tables of nodes and of edges."""
+        rows = rows.sort_by(NUMBER)
+        numbers = rows.column(NUMBER).to_numpy()
+        pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
+        content, kind = self._content(rows), self.estimator.fitted_on_
+        described: dict[str, Any] = {}
+        if self._kinds is not None:
+            described["attributes"] = content
+        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
+            described["feature_names"] = [str(name) for name in names]
+        return Graph.from_edge_index(
+            None if self._kinds is not None else content,
+            np.searchsorted(numbers, pairs),
+            edges.column("weight").to_numpy() if kind.weighted else None,
+            ids=id_values(rows.column(ID)),
+            directed=kind.directed,
+            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
+            **described,
+        )
 
     def _expected(self) -> Expected:
         """What is accepted by `add`."""
@@ -272,15 +292,19 @@ class StoreView:
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
-        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
-        ids = typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
+        ids = self._typed(nodes)
         rows = self._snapshot.find("nodes", ID, ids, [NUMBER, ID])
         places = positions(ids, rows.column(ID))
         if (places < 0).any():
-            missing = [given[at] for at in np.flatnonzero(places < 0)]
+            missing = ids.filter(pa.array(places < 0)).to_pylist()
             raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
         found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
         return found
+
+    def _typed(self, nodes: Any) -> pa.Array:
+        """One id or a list of ids in the type of the store."""
+        given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
+        return typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
 
     def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
         """Ids and labels of these nodes with their vectors."""
@@ -291,8 +315,3 @@ class StoreView:
         rows = rows.take(pa.array(places))
         labels = rows.column(LABEL).to_pylist() if labeled else None
         return Embedding(id_values(rows.column(ID)), vectors, labels)
-
-
-def _reason(error: Exception) -> str:
-    """The first sentence of an error of LanceDB."""
-    return first_line(error).partition(", /")[0][:200]

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    holdings, node_classifier, classification, cluster_number, description, clustering, domains,
+    holdings, classification, node_classifier, cluster_number, description, clustering, domains,
     comparison, outliers, links, edge_attention, pooling
 """

@@ -69,8 +69,9 @@ def classify(
     >>> found.predictions
     ['b']
     """
-    ids, vectors, _ = as_embedding(embedding)
-    codes, classes = encode_labels(embedding, labels)
+    given = as_embedding(embedding)
+    ids, vectors = given.ids, given.vectors
+    codes, classes = encode_labels(given, labels)
     known = codes >= 0
     truth = codes[known]
     if len(classes) < 2:
@@ -112,9 +113,12 @@ def classify(
 def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
     """(N,) positions in the sorted classes, -1 where a node has no label, and these classes.
 
-    Takes labels as `classify` does; without any, all nodes are at -1.
+    Takes labels as `classify` does; without any, all nodes are at -1. Warns if the name of a pandas
+    Series of labels is that of a column that the vectors were made from.
     """
-    ids, _, own = as_embedding(embedding)
+    given = as_embedding(embedding)
+    ids, own = given.ids, given.labels
+    warn_of_label(given.columns, getattr(labels, "name", None))
     if isinstance(labels, Mapping):
         labels = [labels.get(node) for node in ids.tolist()]
         if all(label is None for label in labels):
@@ -123,6 +127,17 @@ def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple
             )
     codes, classes = label_codes(own if labels is None else labels, len(ids))
     return (np.full(len(ids), -1) if codes is None else codes), classes
+
+
+def warn_of_label(columns: Sequence[str] | None, label: Any) -> None:
+    """Warn if a label is one of the columns that vectors were made from."""
+    if label in (columns or ()):
+        warnings.warn(
+            f"the column {label!r} is one of those that the vectors were made from, so that they "
+            "contain the labels, and scores are too high; embed again with it as label, or drop it",
+            InputWarning,
+            stacklevel=4,
+        )
 
 
 def make_probe(probe: str, random_state: int | None = 0) -> Any:

@@ -15,6 +15,7 @@ from graphgate.estimators.hyperparameters import seed
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import as_embedding
+from graphgate.io.progress import progress_bar
 from graphgate.tasks.classification import encode_labels
 from graphgate.tasks.cluster_number import choose_n_clusters
 from graphgate.tasks.description import Trait, describe_clusters
@@ -28,7 +29,7 @@ class Clustering:
     """What `cluster` found.
 
     clusters : (N,) integers from 0, the largest cluster first.
-    sizes : number of nodes per cluster; a single one if there are no clusters.
+    sizes : number of nodes per cluster; a single one if no number of clusters is supported.
     agreement : "nmi", "ari" and "accuracy" against the labels, in percent; None without labels.
     traits : per cluster, what is over-represented in it, by `describe_clusters`; None if nothing
         was given that describes the nodes.
@@ -48,18 +49,21 @@ def cluster(
     labels: Any = None,
     described: Graph | Attributes | None = None,
     random_state: int | None = 0,
+    progress: bool = True,
 ) -> Clustering:
     """Cluster the nodes of an embedding, describe the clusters, and compare them with labels.
 
     Parameters
     ----------
     embedding : an `Embedding`, or an (N, D) array.
-    n_clusters : "auto" chooses it by the vectors alone, at most 20, and may find that there are no
-        clusters; the default is the number of classes, or "auto" without labels.
+    n_clusters : "auto" chooses it by the vectors alone, at most 20, and gives a single cluster if
+        the vectors support no number, because they vary continuously; the default is the number of
+        classes, or "auto" without labels.
     method : "kmeans" or "gaussian-mixture".
     labels : as in `classify`; they never influence the clusters.
     described : the graph, or the attributes of its nodes, to describe the clusters by.
     random_state : seed of the starting points.
+    progress : show a progress bar (on terminals only).
 
     Examples
     --------
@@ -73,6 +77,7 @@ def cluster(
         (len(classes) or "auto") if n_clusters is None else n_clusters,
         method=method,
         random_state=random_state,
+        progress=progress,
     )
     return Clustering(
         found,
@@ -90,12 +95,13 @@ def cluster_vectors(
     covariance_type: Literal["diag", "full"] = "diag",
     mini_batch: bool = False,
     random_state: int | None = 0,
+    progress: bool = False,
 ) -> np.ndarray:
     """(N,) cluster numbers from 0, the largest cluster first; `n_clusters` may be "auto".
 
     "kmeans" keeps the best of ten initializations, or of three with `mini_batch`.
     "gaussian-mixture" keeps the best of three; `covariance_type` "full" needs many nodes per
-    dimension.
+    dimension. `progress` shows a progress bar (on terminals only).
     """
     if method not in CLUSTER_METHODS:
         raise InputError(f"unknown method {method!r}; use one of {', '.join(CLUSTER_METHODS)}")
@@ -103,7 +109,7 @@ def cluster_vectors(
         raise InputError("the embedding has values that are not finite; train it again")
     random_state = None if random_state is None else seed(random_state)
     if n_clusters == "auto":
-        n_clusters = choose_n_clusters(vectors, random_state=random_state)
+        n_clusters = choose_n_clusters(vectors, random_state=random_state, progress=progress)
     if isinstance(n_clusters, str) or n_clusters < 1:
         raise InputError(f"n_clusters must be an integer ≥ 1 or 'auto', got {n_clusters!r}")
     if (distinct := count_distinct(vectors, n_clusters)) < n_clusters:
@@ -114,6 +120,8 @@ def cluster_vectors(
     if n_clusters == 1:
         return np.zeros(len(vectors), dtype=np.int64)
     z = vectors.astype(np.float64, copy=False)
+    generator = np.random.RandomState(random_state)  # shared by the initializations
+    model: Any
     if method == "gaussian-mixture":
         # The floor under variances should mean the same for each column. A full covariance adapts
         # to columns of any scale; keeping their ratios lets k-means, which the mixture starts from,
@@ -122,17 +130,21 @@ def cluster_vectors(
         scale = z.std(axis=0) if covariance_type == "diag" else z.std()
         z = z / np.where(scale > 0, scale, 1)
         model = GaussianMixture(
-            n_clusters,
-            covariance_type=covariance_type,
-            n_init=3,
-            reg_covar=1e-4,
-            random_state=random_state,
+            n_clusters, covariance_type=covariance_type, reg_covar=1e-4, random_state=generator
         )
-    elif mini_batch:
-        model = MiniBatchKMeans(n_clusters, n_init=3, random_state=random_state)
+        starts = 3
+    elif mini_batch:  # chooses among its initializations before the first step
+        model, starts = MiniBatchKMeans(n_clusters, n_init=3, random_state=generator), 1
     else:
-        model = KMeans(n_clusters, n_init=10, random_state=random_state)
-    codes = np.asarray(model.fit_predict(z))
+        model, starts = KMeans(n_clusters, n_init=1, random_state=generator), 10
+    codes, best = np.zeros(len(z), dtype=np.int64), -np.inf
+    with progress_bar("clusters", starts, show=progress) as advance:
+        for _ in range(starts):
+            labels = model.fit_predict(z)
+            quality = model.lower_bound_ if method == "gaussian-mixture" else -model.inertia_
+            if quality > best:
+                codes, best = np.asarray(labels), quality
+            advance()
     by_size = np.argsort(-np.bincount(codes, minlength=n_clusters), kind="stable")
     return np.argsort(by_size)[codes]
 

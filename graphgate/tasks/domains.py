@@ -22,9 +22,10 @@ def cluster_anndata(
 ) -> Any:
     """Cluster the cells by obsm[use_rep] and write the clusters as categories into obs[key_added].
 
-    `n_clusters` "auto" chooses their number by the vectors, see `cluster`. `method` is "kmeans" or
-    "gaussian-mixture" (clusters of different size and spread). Clusters are numbered by size, "0"
-    being the largest. Returns None, or with `copy` an annotated copy.
+    `n_clusters` "auto" chooses their number by the vectors, see `cluster`; those of domains that
+    change gradually, or of a small tissue, may support none, and are then a single cluster.
+    `method` is "kmeans" or "gaussian-mixture" (clusters of different size and spread). Clusters
+    are numbered by size, "0" being the largest. Returns None, or with `copy` an annotated copy.
 
     Examples
     --------
@@ -38,7 +39,12 @@ def cluster_anndata(
     vectors = representation(adata, use_rep)
     # Tissues have many cells per dimension, enough to learn full covariances.
     found = cluster_vectors(
-        vectors, n_clusters, method=method, covariance_type="full", random_state=random_state
+        vectors,
+        n_clusters,
+        method=method,
+        covariance_type="full",
+        random_state=random_state,
+        progress=True,
     )
     import pandas as pd
 

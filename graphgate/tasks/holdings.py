@@ -71,7 +71,7 @@ def embed(data: Any, nodes: Any = None, *, method: Any = "linear", **options: An
         estimator = method
     graph = as_graph(data, nodes, **reading)
     estimator.fit(graph.reveal())
-    return Embedding(graph.ids, estimator.embedding_, graph.label_values())
+    return Embedding.of(graph, estimator.embedding_)
 
 
 def as_graph(data: Any, nodes: Any = None, **options: Any) -> Graph:

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
@@ -14,6 +14,7 @@ from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import listed
 from graphgate.io.foreign import refuse_foreign
+from graphgate.tasks.classification import warn_of_label
 
 
 def _classifier_has(name: str) -> Any:
@@ -44,6 +45,9 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         them only, so that nothing of other nodes is known in training, neither to it nor to the
         classifier; they are embedded with `transform`. By default it is fitted once on the whole
         graph: the features and edges of other nodes are known, their labels are not.
+    context : with `inductive`, ids of other nodes (or a mask) that are known in training as well,
+        without labels, such as the users who rate the movies to be classified; [] for none. Without
+        it, `fit` refuses to hide more than half of the neighbors of the nodes that it is given.
     memory : a folder, or a `joblib.Memory`, that keeps the vectors, as in scikit-learn's
         `Pipeline`; a search over parameters of the classifier then embeds the graph only once.
 
@@ -71,12 +75,14 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         classifier: Any = None,
         *,
         inductive: bool = False,
+        context: Any = None,
         memory: Any = None,
     ) -> None:
         self.graph = graph
         self.embedder = embedder
         self.classifier = classifier
         self.inductive = inductive
+        self.context = context
         self.memory = memory
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -88,15 +94,21 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
                 f"y has shape {labels.shape}, but X has {len(rows):,} nodes; pass one label each"
             )
         embedder = LinearGATE(random_state=0) if self.embedder is None else self.embedder
-        seen = np.unique(rows) if inductive else None
+        classifier = LogisticRegression() if self.classifier is None else clone(self.classifier)
+        if not is_classifier(classifier):
+            raise InputError(
+                f"{type(classifier).__name__} is not a classifier; pass one as classifier=, such "
+                "as LogisticRegression()"
+            )
         if inductive and not hasattr(embedder, "transform"):
             raise InputError(
                 f"{type(embedder).__name__} cannot embed nodes that it has not seen; use "
                 "inductive=False"
             )
+        seen = self._seen(np.unique(rows)) if inductive else None
+        warn_of_label(self.graph.columns, _label_name(self.graph, rows, y))
         embed = check_memory(self.memory).cache(_embedded)
         self.embedder_, self.embedding_, known = embed(embedder, self.graph.reveal(), seen)
-        classifier = LogisticRegression() if self.classifier is None else clone(self.classifier)
         self.classifier_ = classifier.fit(known[rows], labels)
         self.classes_ = self.classifier_.classes_
         return self
@@ -114,6 +126,21 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of the classes by the classifier."""
         return self.classifier_.decision_function(self._vectors(X))
+
+    def _seen(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of the nodes that an inductive embedder is fitted on: those given, and `context`."""
+        graph = self.graph
+        if self.context is not None:
+            return np.union1d(rows, graph.rows(self.context))
+        joined = graph.adjacency[rows].nnz + graph.attended[rows].nnz
+        visible = 2 * graph.adjacency[rows][:, rows].nnz
+        if 2 * visible < joined:
+            raise InputError(
+                f"inductive=True hides {1 - visible / joined:.0%} of the neighbors of the "
+                f"{len(rows):,} training nodes, because these are not among them; pass the ids of "
+                "nodes that may be known as context=, or context=[] to hide all others anyway"
+            )
+        return rows
 
     def _vectors(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -140,6 +167,25 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
         tags.input_tags.string = True
         return tags
+
+
+def _label_name(graph: Graph, rows: np.ndarray, y: Any) -> Any:
+    """The name of a Series of labels, or of an attribute that equals them up to the names of the
+    classes; None if there is no such name.
+    """
+    if (name := getattr(y, "name", None)) is not None or graph.attributes is None:
+        return name
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    for name in graph.attributes:
+        column = graph.attributes[name].take(rows)
+        given = ~column.missing
+        if column.kind == "words" or given.sum() < 2 * len(classes):  # equal by chance, or ids
+            continue
+        values, numbers = np.unique(column.values[given], return_inverse=True)
+        pairs = np.unique(numbers * len(classes) + codes[given])
+        if len(pairs) == len(values) == len(classes) == len(np.unique(codes[given])) > 1:
+            return name
+    return None
 
 
 def _embedded(

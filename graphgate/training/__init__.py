@@ -1,7 +1,7 @@
-"""The plan of a run, its objective, and the loop.
+"""The plan of a run of GATE, its objective, and the loop.
 
 The modules in import order:
 
-    distributed, tall_matrix, sparse_operator, speed, blocked_step, plan, memory, plan_log,
-    objective, sampling, parts, part_objective, adam, history, checkpoint, loop, run
+    blocked_step, plan, memory, objective, sampling, parts, part_objective, adam, history,
+    checkpoint, loop, run
 """

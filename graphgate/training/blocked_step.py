@@ -18,6 +18,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from graphgate.compute.processes import Processes
+from graphgate.compute.tall_matrix import TallMatrix, row_chunks, temporary_file
 from graphgate.errors import InputError
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.features import FeatureMatrix
@@ -25,8 +27,6 @@ from graphgate.nn.losses import Loss
 from graphgate.nn.parameter_gradients import FoldedWeights, Scores
 from graphgate.nn.pattern import AttentionPattern, dot_on
 from graphgate.nn.products import row_dot, symmetric_product, total_dot
-from graphgate.training.distributed import Processes
-from graphgate.training.tall_matrix import TallMatrix, row_chunks, temporary_file
 
 _CHUNK = 1 << 19  # numbers of Q in the rows that a process takes at once
 _FEWER_EXCHANGES = 4  # times as many where every chunk is exchanged
@@ -105,7 +105,7 @@ class BlockedStep:
         model, loss, processes = self.model, self.loss, self.processes
         for parameter, gradient in self.gradients:
             parameter.grad = gradient
-            # The same bits in all processes, however their processors round.
+            # One model in all processes, however their processors round.
             processes.broadcast(parameter.detach())
         weights = FoldedWeights(model, self.b)
         scores = Scores(model, self.x, self.pattern)

@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a run in one file, from which the same run resumes bit-identically."""
+"""Checkpoints: the state of a run in one file, from which the same run resumes."""
 
 import logging
 from collections.abc import Mapping

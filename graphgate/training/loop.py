@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphgate.compute.processes import Processes
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.io.progress import progress_bar
 from graphgate.training.adam import Adam
 from graphgate.training.checkpoint import Checkpoint
-from graphgate.training.distributed import Processes
 from graphgate.training.history import History
 
 

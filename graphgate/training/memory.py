@@ -1,4 +1,4 @@
-"""Memory that a planned run needs, and memory that is available on this machine.
+"""Memory that a planned run needs.
 
 The peak of a run is the largest of six moments: when the weights are drawn, when they are set to
 singular vectors, when the nodes are reordered, when the attention pattern is built, during a step,
@@ -7,34 +7,23 @@ term says what it counts.
 While training, indices have 32 bits.
 """
 
-import ctypes
-import os
-import resource
-import sys
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 
+from graphgate.compute.counts import graph_bytes
+from graphgate.compute.decomposition import iterated_columns
 from graphgate.nn.collapsed import block_width
 from graphgate.nn.collapsed_step import buffer_shapes
 from graphgate.nn.features import row_blocks
-from graphgate.nn.svd_start import BLOCK, candidates, iterated_columns
+from graphgate.nn.svd_start import BLOCK, candidates
 from graphgate.training.blocked_step import chunk_rows, matrices_per_block
-from graphgate.training.plan import ColumnBlocks, GraphCounts, TrainingPlan
+from graphgate.training.plan import ColumnBlocks, TrainingPlan
 
 _INDEX = 4
 _WIDEST = 64  # columns in a block; products with more are no faster
 _NARROWEST = 16  # columns in a block; the fixed costs of a product weigh more in fewer
 _NARROWEST_IN_MEMORY = 32  # in fewer, rather spill
 _WORKSPACE = 24 * 2**20  # what libraries of linear algebra allocate when they are first used
-
-
-def graph_bytes(counts: GraphCounts) -> int:
-    """A `Graph` in memory: features, adjacency, ids."""
-    x = counts.entries * 4 + (counts.entries + counts.nodes) * _INDEX * counts.sparse
-    # Its weights are built from Python floats.
-    adjacency = counts.pairs * ((8 if counts.weighted else 4) + _INDEX) + _INDEX * counts.nodes
-    return x + adjacency + 8 * counts.nodes
 
 
 def training_bytes(plan: TrainingPlan) -> int:
@@ -90,7 +79,7 @@ def _training_bytes_by_parts(plan: TrainingPlan) -> int:
     counts, part, width = plan.counts, plan.of_part, plan.dtype.itemsize
     started_from = replace(part, counts=counts.shrunk(plan.start_nodes))
     start = graph_bytes(started_from.counts) + _svd_start(started_from)
-    gradients = (2 * plan.parts_per_step + 1) * plan.n_parameters * width
+    gradients = 2 * plan.n_parameters * width  # of this step and of the one before
     walked = 12 * counts.pairs * counts.directed  # edges in both directions
     return max(
         _WORKSPACE + plan.n_parameters * width + start * plan.svd_start,
@@ -175,102 +164,3 @@ def _blocked_numbers(plan: TrainingPlan, blocks: ColumnBlocks) -> int:
             n * (width if blocks.spilled else own) + 5 * min(n, chunk_rows(d, blocks.processes)) * d
         )
     return numbers + plan.counts.attended  # of h_i·h_j, until the end of the step
-
-
-def format_bytes(amount: float) -> str:
-    """A number of bytes with a binary unit."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            break
-        amount /= 1024
-    digits = 0 if unit in ("bytes", "KiB") or amount >= 100 else 1
-    return f"{amount:.{digits}f} {unit}"
-
-
-# --- what is available ---------------------------------------------------------------------------
-
-
-def available_bytes(
-    proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
-) -> int | None:
-    """The least that the system, the control groups and the process's own limit leave free.
-
-    None where the system does not report it.
-    """
-    limits = (_system(proc), _address_space(proc), *_control_groups(proc, cgroups))
-    least = min((limit for limit in limits if limit is not None), default=None)
-    return None if least is None else max(0, least)
-
-
-def resident_bytes() -> int:
-    """What the process takes now; 0 where the system does not report it."""
-    return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
-
-
-def release_freed_memory() -> None:
-    """Give what was freed back to the system, where the C library keeps it (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-def room_within(limit: int | None) -> int | None:
-    """What a limit on the memory of the process leaves now; None without one."""
-    return None if limit is None else max(0, limit - resident_bytes())
-
-
-def _system(proc: Path) -> int | None:
-    kib = _field(proc / "meminfo", "MemAvailable:")
-    if kib is not None:
-        return kib * 1024
-    if sys.platform == "darwin":  # it does not report how much could be freed: all there is
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return None
-
-
-def _address_space(proc: Path) -> int | None:
-    """`ulimit -v` limits addresses, many of which libraries have taken."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    taken = _field(proc / "self" / "status", "VmSize:")
-    if soft == resource.RLIM_INFINITY or taken is None:
-        return None
-    return soft - taken * 1024
-
-
-def _control_groups(proc: Path, cgroups: Path) -> list[int]:
-    """What is free under the limit of every control group of the process, of either version."""
-    free = []
-    for line in _lines(proc / "self" / "cgroup"):
-        controllers, _, path = line.partition(":")[2].partition(":")
-        if not controllers:  # version 2
-            root, names = cgroups, ("memory.max", "memory.current", "inactive_file ")
-        elif "memory" in controllers.split(","):
-            root = cgroups / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
-        else:
-            continue
-        own = root / path.lstrip("/")
-        # A container often sees its own group as the root, whatever the line says.
-        for folder in {own, *own.parents, root}:
-            limit, taken = _number(folder / names[0]), _number(folder / names[1])
-            if limit is not None and taken is not None and folder.is_relative_to(root):
-                # Cached files count as taken, but are dropped when memory is short.
-                free.append(limit - taken + (_field(folder / "memory.stat", names[2]) or 0))
-    return free
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
-
-
-def _field(path: Path, name: str) -> int | None:
-    found = [line.split() for line in _lines(path) if line.startswith(name)]
-    return int(found[0][1]) if found else None
-
-
-def _number(path: Path) -> int | None:
-    lines = _lines(path)
-    return int(lines[0]) if lines and lines[0].isdigit() else None  # "max" is no limit

@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.machine import available_bytes, shortage
+from graphgate.compute.processes import current_processes
 from graphgate.errors import MemoryLimitError
 from graphgate.graph.graph import Graph
 from graphgate.nn import collapsed
@@ -14,14 +17,8 @@ from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.blocked_step import BlockedStep
-from graphgate.training.distributed import current_processes
-from graphgate.training.memory import (
-    available_bytes,
-    fitting_plan,
-    format_bytes,
-    training_bytes,
-)
-from graphgate.training.plan import Form, GraphCounts, TrainingPlan
+from graphgate.training.memory import fitting_plan, training_bytes
+from graphgate.training.plan import Form, TrainingPlan
 
 Objective = Callable[[int], Mapping[str, float]]
 
@@ -47,8 +44,7 @@ def training_objective(
     plan = fitting_plan(plan, room, processes.size)
     if limit is not None and (needed := training_bytes(plan)) > limit:
         raise MemoryLimitError(
-            f"training needs about {format_bytes(needed)} of memory beside the graph, but "
-            f"memory_limit leaves {format_bytes(limit)}; raise it, or use smaller dims",
+            f"training {shortage(needed, limit, limited=True)}, or use smaller dims",
             needed=needed,
             available=limit,
         )

@@ -1,21 +1,20 @@
 """The objective that a step by parts minimizes: an estimate of the loss of the whole graph.
 
-Processes share the parts of a step. Gradients are added in the order of the parts, so their number
-does not change a bit of the result.
+Processes share the parts of a step, and add up their losses and gradients.
 """
 
 import torch
-from torch import Tensor
 
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.processes import Processes
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training.distributed import Processes
 from graphgate.training.objective import Objective, make_objective, training_objective
 from graphgate.training.parts import Parts, Scaling, parts_of
-from graphgate.training.plan import GraphCounts, TrainingPlan
+from graphgate.training.plan import TrainingPlan
 
 
 class PartObjective:
@@ -40,20 +39,19 @@ class PartObjective:
 
     def __call__(self, step: int) -> dict[str, float]:
         count = self.plan.parts_per_step
-        share = self.processes.share_of(count)
         parameters = list(self.model.parameters())
-        most = -(-count // self.processes.size)
-        losses = torch.zeros(most, 2, dtype=torch.float64)
-        gradients = parameters[0].new_zeros(most, sum(p.numel() for p in parameters))
-        for row, number in enumerate(range(step * count, (step + 1) * count)[share]):
-            losses[row] = torch.tensor(self._evaluate(number), dtype=torch.float64)
-            found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-            torch.cat([gradient.reshape(-1) for gradient in found], out=gradients[row])
-        mean = self._of_all(gradients).mean(dim=0)
-        pieces = mean.split([p.numel() for p in parameters])
-        for parameter, piece in zip(parameters, pieces, strict=True):
+        sizes = [parameter.numel() for parameter in parameters]
+        losses = torch.zeros(2, dtype=torch.float64)
+        gradient = parameters[0].new_zeros(sum(sizes))
+        for number in range(step * count, (step + 1) * count)[self.processes.share_of(count)]:
+            losses += torch.tensor(self._evaluate(number), dtype=torch.float64)
+            for parameter, piece in zip(parameters, gradient.split(sizes), strict=True):
+                if parameter.grad is not None:
+                    piece += parameter.grad.reshape(-1)
+        mean = self.processes.sum(gradient).div_(count)
+        for parameter, piece in zip(parameters, mean.split(sizes), strict=True):
             parameter.grad = piece.view_as(parameter)
-        feature, structure = self._of_all(losses).mean(dim=0).tolist()
+        feature, structure = (self.processes.sum(losses) / count).tolist()
         return self.loss.parts(feature, structure)
 
     def _evaluate(self, number: int) -> tuple[float, float]:
@@ -66,12 +64,6 @@ class PartObjective:
         scaling = Scaling.of(GraphCounts.of(part), self.plan.counts, self.loss.feature_form)
         found = make_objective(plan.form, self.model, x, pattern, scaling.loss(self.loss))(0)
         return scaling.feature * found["feature"], scaling.structure * found["structure"]
-
-    def _of_all(self, own: Tensor) -> Tensor:
-        """The rows of all parts of a step, in their order, from those of each process."""
-        shares = self.processes.shares(self.plan.parts_per_step)
-        found = self.processes.gathered(own)
-        return torch.cat([rows[: s.stop - s.start] for rows, s in zip(found, shares, strict=True)])
 
 
 def planned_objective(

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from graphgate.compute.counts import GraphCounts
 from graphgate.graph.graph import Graph
 from graphgate.nn.losses import Loss
-from graphgate.training.plan import GraphCounts
 from graphgate.training.sampling import random_walks, symmetrized
 
 _WALK = 3  # steps

@@ -10,19 +10,20 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from graphgate.compute.machine import available_bytes
+from graphgate.compute.plan_log import log_plan, log_traffic
+from graphgate.compute.processes import Processes
 from graphgate.errors import TrainingWarning
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.nn.svd_start import start_from_features
 from graphgate.training.checkpoint import Checkpoint
-from graphgate.training.distributed import Processes
 from graphgate.training.history import History
 from graphgate.training.loop import Schedule, train
-from graphgate.training.memory import available_bytes, fitting_plan, training_bytes
+from graphgate.training.memory import fitting_plan, training_bytes
 from graphgate.training.part_objective import planned_objective, start_graph
 from graphgate.training.plan import TrainingPlan
-from graphgate.training.plan_log import log_plan, log_traffic, plans_are_shown
 
 
 class Start(NamedTuple):
@@ -135,8 +136,7 @@ class TrainingRun:
                 TrainingWarning,
                 stacklevel=4,
             )
-        if plans_are_shown(processes):
-            room = available_bytes() if limit is None else limit
-            planned = fitting_plan(plan, room, processes.size)
-            work = planned.work() * (steps / processes.size)
-            log_plan(planned.sentence(processes.size), training_bytes(planned), work)
+        room = available_bytes() if limit is None else limit
+        planned = fitting_plan(plan, room, processes.size)
+        sentence = planned.sentence(processes.size)
+        log_plan(processes, sentence, training_bytes(planned), planned.work() * steps)

@@ -77,7 +77,8 @@ def project(vectors: np.ndarray, random_state: int | None = 0) -> np.ndarray:
 
 def vectors_of(graph: Graph, embedding: Any) -> np.ndarray:
     """The (N, D) vectors of a graph's nodes, checked against the graph."""
-    ids, z, _ = as_embedding(embedding)
+    given = as_embedding(embedding)
+    ids, z = given.ids, given.vectors
     if len(z) != graph.n_nodes:
         raise InputError(f"the embedding has {len(z):,} vectors for {graph.n_nodes:,} nodes")
     if isinstance(embedding, Embedding) and list(map(str, ids)) != list(map(str, graph.ids)):

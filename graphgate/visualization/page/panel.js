@@ -248,7 +248,8 @@ function watchSearch() {
     Object.assign(found, { results: search(box.value, MATCHES), active: -1 });
     showMatches();
     const { length } = found.results;
-    if (!length && box.value.trim()) announce("Nothing found.", true);
+    if (joinsConditions(box.value)) announce("Only one condition is allowed at a time.", true);
+    else if (!length && box.value.trim()) announce("Nothing found.", true);
     else announce(length ? count(length, "result") : "");
   });
   box.addEventListener("keydown", (event) => {

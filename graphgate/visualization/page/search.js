@@ -17,7 +17,10 @@ function search(text, most) {
   const wanted = fold(text);
   if (!wanted) return [];
   const query = parseQuery(text);
-  const groups = query ? [{ query: text.trim(), note: count(query.nodes().length, "node") }] : [];
+  const groups = [];
+  if (query && !joinsConditions(text)) {
+    groups.push({ query: text.trim(), note: count(query.nodes().length, "node") });
+  }
   if (!query) groups.push(...matchingValues(wanted).slice(0, most));
   const [same, begins, contains] = [[], [], []];
   lowerIds().forEach((id, node) => {
@@ -82,6 +85,16 @@ function parseQuery(text) {
     if (holds) return { column, nodes: () => Array.from({ length: N }, (_, n) => n).filter(holds) };
   }
   return null;
+}
+
+/** Whether a text that finds no group joins several conditions, such as `town: Ulm & age > 40`. */
+function joinsConditions(text) {
+  const joints = [...text.matchAll(/[&|;]+|\s(?:and|or)\s/gi)];
+  if (!joints.length || parseQuery(text)?.nodes().length) return false;
+  return joints.some(({ index, 0: sign }) => {
+    const first = parseQuery(text.slice(0, index));
+    return first && (/[<>=:]/.test(text.slice(index + sign.length)) || first.nodes().length > 0);
+  });
 }
 
 /** Days since 1970 of 2024, 2024-05, 2024-05-17 or 2024-05-17 13:45; NaN of anything else. */

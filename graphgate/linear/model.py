@@ -1,0 +1,284 @@
+"""The linear auto-encoder, line by line as in docs/linear_form.md.
+
+Shapes: N nodes, r coordinates, k structure factors, D components; n nodes of this process. The
+column engine hides blocks of columns, files and processes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from graphgate.compute.columns import Columns, Rows
+from graphgate.compute.decomposition import right_singular_vectors
+from graphgate.compute.draws import Draws
+from graphgate.compute.tall_matrix import TallMatrix
+from graphgate.graph.graph import Graph
+from graphgate.linear.coordinates import Coordinates, Source
+from graphgate.linear.linear_plan import Sizes
+from graphgate.linear.matrices import NormalizedAdjacency, StackedViews
+from graphgate.linear.propagation import Polynomial, Propagation, averaging, mean_weight, restarting
+from graphgate.linear.ridge import Moments, chosen_strength, ridge_weights
+from graphgate.linear.structure import StructureFactors, plain_ids
+
+MASKED = 0.5  # fraction of the nodes that the others are reconstructed from, and vice versa
+HIDDEN = 0.2  # fraction of the nodes whose features are predicted to choose λ
+SHORTEST_FACTORS = 1e-6  # length below which a row of structure factors is due to rounding
+
+
+# --- views ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows of length 1 that describe every node: one block of the columns that are reduced.
+
+    name : of its state and of its weight.
+    weight : relative to other views.
+    polynomial : of the operator Â, by which its source is propagated.
+    source : the columns that it starts from: coordinates z or structure factors u.
+    predicted : whether the result is mapped by B.
+    """
+
+    name: str
+    weight: float
+    polynomial: Polynomial = (1.0,)
+    source: Literal["coordinates", "structure"] = "coordinates"
+    predicted: bool = False
+
+
+CONTEXT, SHALLOW, DEEP = restarting(10, 0.15), restarting(2, 0.33), averaging(16, 0.05)
+VIEWS = {
+    view.name: view
+    for view in (
+        View("own", 0.5),
+        View("context", 1.0, CONTEXT, predicted=True),
+        View("shallow", 1.0, SHALLOW),
+        View("deep", 1.0, DEEP),
+        View("factors", 0.5, source="structure"),
+    )
+}
+# By what coordinates are propagated, by the name of the state.
+POLYNOMIALS = {v.name: v.polynomial for v in VIEWS.values() if v.source == "coordinates"}
+STEP = {"step": (0.0, 1.0)}  # for the structure decoder
+
+
+# --- the solution --------------------------------------------------------------------------------
+
+
+def solve(
+    graph: Graph, n_components: int, engine: Columns, seed: int, *, structure: bool
+) -> tuple["LinearModel", Tensor]:
+    """What is learned from a graph with features, and the embedding of its nodes, (N, D)."""
+    n, sizes, draws = graph.n_nodes, Sizes.of(graph.n_nodes), Draws(seed, graph.id_ranks)
+    coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws)
+    unit = mean_weight(graph)
+    matrices, known = {}, None
+    if structure and graph.n_edges:
+        vectors, matrices["factors"] = structure_factors(graph, engine, sizes.factors, draws)
+        known = StructureFactors(plain_ids(graph.ids), vectors)
+    engine.release()
+    masked, hidden = (draws.uniform_by_node(n) < fraction for fraction in (MASKED, HIDDEN))
+    operator = Propagation(graph, unit, engine.dtype)
+    matrices |= propagated("nodes", engine, operator, z, POLYNOMIALS, masked)
+    reconstruction = ridge(engine, matrices["seen"], matrices["own"], engine.own(hidden))
+    weights = {
+        view.name: sizes.structure_weight if view.source == "structure" else view.weight
+        for view in VIEWS.values()
+        if view.name in matrices
+    }
+    views = Views(weights, reconstruction.weights, coordinates.shortest)
+    blocks = engine.rows(views.stacked, *(matrices[name] for name in weights))
+    stacked = StackedViews(engine, blocks, sum(matrices[name].shape[1] for name in weights))
+    projection, _ = right_singular_vectors(stacked, n_components, draws.normal)
+    model = LinearModel(unit, coordinates, reconstruction, known, weights, projection)
+    return model, engine.collect(lambda rows: rows @ projection, blocks)
+
+
+def propagated(
+    stage: str,
+    engine: Columns,
+    operator: Propagation,
+    z: Source,
+    polynomials: Mapping[str, Polynomial],
+    masked: Tensor | None = None,
+) -> dict[str, TallMatrix]:
+    """Polynomials of Â applied to coordinates, (n, r) each, by the name of the polynomial.
+
+    stage : name of the computation, by which it resumes.
+    masked : (N,) which nodes are masked. If given, "seen" is what reaches every node from the half
+        that it is not in.
+    """
+
+    def block(columns: slice) -> dict[str, Tensor]:
+        h = z.block(columns)
+        states = dict(operator.walk(h, polynomials))
+        if masked is not None:
+            half = masked[:, None]
+            q = operator.apply(h * half, CONTEXT)
+            states["seen"] = torch.where(half, states["context"] - q, q)
+        return states
+
+    names = [*polynomials, *(["seen"] if masked is not None else [])]
+    return engine.map(stage, names, block, z.n_columns)
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """A linear map from the context of a node to its coordinates.
+
+    weights : B, (r, r).
+    strength : λ of the ridge penalty.
+    r2 : the largest fraction of the hidden features that their context explains; negative or zero
+        where edges say nothing about features, and zero where λ was given.
+    """
+
+    weights: Tensor
+    strength: float
+    r2: float
+
+    def coordinates(self, context: Tensor) -> Tensor:
+        """(N, r), reconstructed from the context of all nodes, of which B has seen half."""
+        return MASKED * context @ self.weights
+
+
+def ridge(
+    engine: Columns, seen: Rows, own: Rows, hidden: Rows, strength: float | None = None
+) -> Reconstruction:
+    """B = argmin ‖z - S' B‖² + λ tr(S'ᵀS')/r · ‖B‖², from moments that are sums over nodes.
+
+    seen, own : S' and z.
+    hidden : (n,) which nodes are hidden to choose λ, unless it is given as `strength`.
+    """
+
+    def moments(s: Tensor, z: Tensor, hidden: Tensor) -> Tensor:
+        return torch.stack([Moments.packed(s[rows], z[rows]) for rows in (hidden, ~hidden)])
+
+    apart, rest = (Moments.unpacked(part) for part in engine.fold(moments, seen, own, hidden))
+    r2 = 0.0
+    if strength is None:
+        strength, r2 = chosen_strength(rest, apart)
+    weights = ridge_weights(rest + apart, strength)
+    return Reconstruction(weights.to(engine.dtype).contiguous(), strength, r2)
+
+
+def structure_factors(
+    graph: Graph, engine: Columns, rank: int, draws: Draws
+) -> tuple[Tensor, TallMatrix]:
+    """W, (N, k), the leading right singular vectors of L = D^-½ A D^-½; and u = L W, (n, k)."""
+    adjacency = NormalizedAdjacency(graph, engine)
+    vectors, _ = right_singular_vectors(adjacency, rank, draws.normal_by_node)
+    return vectors, adjacency.times(vectors)
+
+
+@dataclass(frozen=True)
+class Views:
+    """How states become the columns that are reduced.
+
+    weights : of views, by name, in the order of their columns.
+    b : (r, r), the map from context to coordinates.
+    shortest : length below which a row of coordinates is due to rounding.
+    """
+
+    weights: Mapping[str, float]
+    b: Tensor
+    shortest: float
+
+    def block(self, name: str, state: Tensor) -> Tensor:
+        """The columns of one view, (m, ·), of nodes with these states."""
+        view, shortest = VIEWS[name], self.shortest
+        if view.source == "structure":
+            shortest = SHORTEST_FACTORS
+        return self.weights[name] * unit_rows(state @ self.b if view.predicted else state, shortest)
+
+    def stacked(self, *states: Tensor) -> Tensor:
+        """The columns of all views, (m, 4r + k), from states in the order of `weights`."""
+        blocks = [self.block(*each) for each in zip(self.weights, states, strict=True)]
+        return torch.cat(blocks, dim=1)
+
+
+def unit_rows(vectors: Tensor, shortest: float) -> Tensor:
+    """Rows of length 1; rows shorter than `shortest` become zero."""
+    lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
+    return torch.where(lengths > shortest, vectors / lengths.clamp_min(1e-30), 0.0)
+
+
+# --- what is learned -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """What is learned from one graph.
+
+    unit : mean weight of its edges.
+    structure : its structure factors; None where they are not used or there are no edges.
+    weights : of the views, by name, in the order of their columns.
+    projection : (4r + k, D) from the columns of the views to the embedding.
+    """
+
+    unit: float
+    coordinates: Coordinates
+    reconstruction: Reconstruction
+    structure: StructureFactors | None
+    weights: Mapping[str, float]
+    projection: Tensor
+
+    @property
+    def views(self) -> Views:
+        return Views(self.weights, self.reconstruction.weights, self.coordinates.shortest)
+
+    def states(self, graph: Graph, engine: Columns, *, step: bool = False) -> "States":
+        """The states of the nodes of a graph with features; `step` for the structure decoder."""
+        operator = Propagation(graph, self.unit, engine.dtype)
+        polynomials = POLYNOMIALS | (STEP if step else {})
+        matrices = propagated(
+            "nodes", engine, operator, self.coordinates.source(graph.x), polynomials
+        )
+        if self.structure is not None:
+            matrices["factors"] = self.structure.of(graph, engine)
+        return States(engine, operator, self.coordinates.shortest, matrices)
+
+    def embed(self, states: "States") -> Tensor:
+        """(N, D), the embedding of all nodes."""
+        views = self.views
+        return states.engine.collect(
+            lambda *rows: views.stacked(*rows) @ self.projection,
+            *(states[name] for name in self.weights),
+        )
+
+    def embed_rows(self, states: Mapping[str, Tensor]) -> Tensor:
+        """(m, D), the embedding of nodes with these states, (m, ·) each."""
+        return self.views.stacked(*(states[name] for name in self.weights)) @ self.projection
+
+    def contributions(self, states: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """(m, D) of every view, which add up to the embedding of nodes with these states.
+
+        Since an inner product is linear, it splits into what each view contributes as well.
+        """
+        blocks = {name: self.views.block(name, states[name]) for name in self.weights}
+        parts = self.projection.split([block.shape[1] for block in blocks.values()])
+        return {
+            name: block @ part for (name, block), part in zip(blocks.items(), parts, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class States:
+    """Coordinates of the nodes of one graph, propagated, and their structure factors.
+
+    shortest : length below which a row of coordinates is due to rounding.
+    matrices : by name, (n, ·) each.
+    """
+
+    engine: Columns
+    operator: Propagation
+    shortest: float
+    matrices: Mapping[str, TallMatrix]
+
+    def __getitem__(self, name: str) -> TallMatrix:
+        return self.matrices[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.matrices

@@ -1,0 +1,197 @@
+"""A table of stored runs: ours beside the published value and the difference."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from graphgate.io.files import make_folder, write_bytes, write_json
+from graphgate.paper.experiments.evaluation import Evaluation
+from graphgate.paper.experiments.experiment import (
+    METRIC_TITLES,
+    SETTINGS,
+    Experiment,
+    with_std,
+)
+from graphgate.paper.experiments.grid import ExperimentGrid
+from graphgate.paper.experiments.methods import Row, find_row
+
+TOLERANCE = 1.5  # points below the published value that still count as reproduced
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """An experiment and its stored runs."""
+
+    experiment: Experiment
+    evaluation: Evaluation | None
+
+    def ours(self, metric: str | None = None) -> str:
+        found = self.evaluation
+        return "—" if found is None else f"{found.text(metric)} ({len(found.runs)})"
+
+    def published(self, metric: str | None = None) -> str:
+        value = self.experiment.published.get(metric or SETTINGS[self.experiment.setting].main)
+        return "—" if value is None else with_std(*value)
+
+    def is_low(self, metric: str | None = None) -> bool:
+        """Whether ours is further below the published value than counts as reproduced."""
+        found = self.evaluation
+        if found is None or not found.is_comparable:
+            return False
+        published = found.published(metric)
+        return published is not None and found.mean(metric) < published[0] - TOLERANCE
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """The columns of a metric on a dataset; two more if it is `compared` with published values."""
+
+    dataset: str
+    metric: str
+    title: str
+    compared: bool
+
+    @property
+    def heads(self) -> list[str]:
+        return ["ours (runs)", "paper", "difference"] if self.compared else ["ours (runs)"]
+
+    def texts(self, cell: TableCell | None, mark: str) -> list[str]:
+        """Our value and, if compared, the published one and the difference, marked if low."""
+        if cell is None:
+            return [""] * len(self.heads)
+        found, metric = cell.evaluation, self.metric
+        difference = "—" if found is None else found.difference(metric)
+        low = mark if cell.is_low(metric) else ""
+        return [cell.ours(metric), cell.published(metric), difference + low][: len(self.heads)]
+
+
+@dataclass(frozen=True)
+class ResultsTable:
+    """Rows of cells, one per dataset; rendered as Markdown or LaTeX, or listed for JSON.
+
+    n_new : number of runs made for it, rather than found in the results folder.
+    """
+
+    grid: ExperimentGrid
+    datasets: Sequence[str]
+    n_new: int = 0
+
+    @cached_property
+    def rows(self) -> list[tuple[Row, str, dict[str, TableCell]]]:
+        """Method, title, and a cell for every dataset with an experiment."""
+        settings = _distinct(of.setting for of in self.grid.experiments)
+        cells: dict[tuple[str, str], dict[str, TableCell]] = {}
+        for of in sorted(self.grid.experiments, key=lambda of: settings.index(of.setting)):
+            row = cells.setdefault((of.method, of.setting), {})
+            row[of.dataset] = TableCell(of, self.grid.evaluation(of))
+        several = len(settings) > 1
+        return [
+            (find_row(name), find_row(name).title + (f", {setting}" if several else ""), row)
+            for (name, setting), row in cells.items()
+        ]
+
+    def cells(self) -> list[TableCell]:
+        return [cell for _, _, cells in self.rows for cell in cells.values()]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The stored cells, each with the fields of `Evaluation.to_dict`."""
+        found = [cell.evaluation for cell in self.cells()]
+        return [evaluation.to_dict() for evaluation in found if evaluation is not None]
+
+    def columns(self) -> list[ColumnGroup]:
+        """A single metric is always compared; one of several only if it has been published."""
+        experiments = self.grid.experiments
+        metrics = _distinct(metric for of in experiments for metric in SETTINGS[of.setting].shown)
+        published = {metric for of in experiments for metric in of.published}
+        several = len(metrics) > 1
+        return [
+            ColumnGroup(
+                dataset,
+                metric,
+                dataset.capitalize() + (f" {METRIC_TITLES[metric]}" if several else ""),
+                not several or metric in published,
+            )
+            for dataset in self.datasets
+            for metric in metrics
+        ]
+
+    def _lines(self, columns: Sequence[ColumnGroup], mark: str) -> list[list[str]]:
+        """Every row as texts, the first two being what the method sees and its title."""
+        lines = []
+        for method, title, cells in self.rows:
+            texts = [column.texts(cells.get(column.dataset), mark) for column in columns]
+            lines.append([method.sees, title, *chain.from_iterable(texts)])
+        return lines
+
+    def markdown(self) -> str:
+        """One table, or one per dataset if there are several metrics."""
+        columns = self.columns()
+        per_dataset = [[of for of in columns if of.dataset == name] for name in self.datasets]
+        groups = per_dataset if len(columns) > len(self.datasets) else [columns]
+        notes = "\n".join(f"- {line}" for line in self.notes())
+        return "\n\n".join([*map(self._markdown, groups), *([notes] if notes else [])])
+
+    def _markdown(self, columns: Sequence[ColumnGroup]) -> str:
+        heads = ["sees", "method"]
+        for column in columns:
+            heads += [f"{column.title}, {column.heads[0]}", *column.heads[1:]]
+        rule = ["---", "---", *["---:"] * (len(heads) - 2)]
+        rows = self._lines(columns, mark="\\*")
+        escaped = [[sees, title.replace("|", "\\|"), *texts] for sees, title, *texts in rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in [heads, rule, *escaped])
+
+    def latex(self) -> str:
+        columns = self.columns()
+        heads = [rf"\multicolumn{{{len(of.heads)}}}{{c}}{{{of.title}}}" for of in columns]
+        second = [head for column in columns for head in column.heads]
+        lines = [
+            rf"\begin{{tabular}}{{ll{'r' * len(second)}}}",
+            r"\hline",
+            rf"Sees & Method & {' & '.join(heads)} \\",
+            rf" & & {' & '.join(second)} \\",
+            r"\hline",
+        ]
+        for texts in self._lines(columns, mark="*"):
+            lines.append(" & ".join(text.translate(_LATEX) for text in texts) + r" \\")
+        lines += [r"\hline", r"\end{tabular}", *(f"% {line}" for line in self.notes())]
+        return "\n".join(lines) + "\n"
+
+    def notes(self) -> list[str]:
+        """Why a value is low, and how the protocol departs from the paper's."""
+        low = [
+            cell.experiment
+            for cell in self.cells()
+            if any(cell.is_low(metric) for metric in SETTINGS[cell.experiment.setting].shown)
+        ]
+        notes = [
+            f"\\* {find_row(of.method).title}, {of.dataset.capitalize()}: "
+            f"{of.note or 'reason unknown'}"
+            for of in low
+        ]
+        departing = [of for of in self.grid.experiments if of.departure]
+        for method, departure in dict.fromkeys((of.method, of.departure) for of in departing):
+            same = [of for of in departing if (of.method, of.departure) == (method, departure)]
+            datasets = _distinct(of.dataset.capitalize() for of in same)
+            names = datasets if len(datasets) < len(self.datasets) else []
+            notes.append(f"{', '.join([find_row(method).title, *names])}: {departure}")
+        return _distinct(notes)
+
+    def save(self, folder: Path | str, name: str) -> None:
+        """Write `name`.md, `name`.tex and `name`.json into a folder."""
+        folder = make_folder(folder)
+        write_bytes(folder / f"{name}.md", (self.markdown() + "\n").encode())
+        write_bytes(folder / f"{name}.tex", self.latex().encode())
+        write_json(folder / f"{name}.json", self.to_list())
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+_LATEX = str.maketrans(
+    {"±": r"$\pm$", "α": r"$\alpha$", "|": r"$|$", "—": "---"}
+    | {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"}
+)

@@ -1,0 +1,71 @@
+"""What remains of a store without some nodes, as if they had never been stored."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sklearn.base import clone
+
+from graphgate.errors import InputError, listing
+from graphgate.estimators.loading import Estimator
+from graphgate.graph.graph import Graph
+from graphgate.store.batch import positions
+from graphgate.store.lance_tables import ID, NUMBER, Snapshot
+
+
+class Remainder(NamedTuple):
+    """The rows of the other nodes, sorted, and of the edges between them; `n_gone` nodes go."""
+
+    nodes: pa.Table
+    edges: pa.Table
+    n_gone: int
+
+    @property
+    def numbers(self) -> np.ndarray:
+        found: np.ndarray = self.nodes.column(NUMBER).to_numpy()
+        return found
+
+
+def ever_stored(ids: pa.Array, snapshots: Iterable[Snapshot]) -> np.ndarray:
+    """(M,) whether a node with an id is in any of the snapshots that can be read."""
+    found = np.zeros(len(ids), dtype=bool)
+    for snapshot in snapshots:
+        with suppress(InputError):
+            found |= positions(ids, snapshot.find("nodes", ID, ids, [ID]).column(ID)) >= 0
+    return found
+
+
+def without_nodes(snapshot: Snapshot, ids: pa.Array) -> Remainder:
+    """What is left without the nodes with these ids, stored or not."""
+    nodes, edges = snapshot.read("nodes").sort_by(NUMBER), snapshot.read("edges")
+    gone = pc.is_in(nodes.column(ID), ids)
+    numbers = nodes.filter(gone).column(NUMBER)
+    nodes = nodes.filter(pc.invert(gone))
+    if not len(nodes):
+        raise InputError("the store would have no nodes; delete its folder instead")
+    for end in ("source", "target"):
+        edges = edges.filter(pc.invert(pc.is_in(edges.column(end), numbers)))
+    return Remainder(nodes, edges, len(numbers))
+
+
+def fitted_afresh(estimator: Estimator, graph: Graph) -> Estimator:
+    """An estimator with the same parameters that has seen nothing but this graph.
+
+    It does not start from old weights, nor are its vectors rotated onto old ones: both depend on
+    nodes that were erased.
+    """
+    fresh: Estimator = clone(estimator).fit(graph)
+    fresh.notes_ = dict(estimator.notes_)
+    return fresh
+
+
+def refuse_never_stored(ids: pa.Array, ever: np.ndarray) -> None:
+    if not ever.all():
+        missing = listing([repr(one) for one in ids.filter(pa.array(~ever)).to_pylist()])
+        raise InputError(
+            f"no version of the store has a node {missing}; check how ids are written, and leave "
+            "out those that were erased already"
+        )

@@ -1,0 +1,41 @@
+"""Random operations on stores, kills among them, against a plain model; and damaged files."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+sys.path.append(str(Path(__file__).parents[1] / "fuzz"))  # scripts, not a package
+
+import store_damage
+from store_machine import StoreMachine
+
+SEQUENCES = settings(
+    max_examples=8,
+    stateful_step_count=5,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_a_store_holds_what_a_plain_model_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run_state_machine_as_test(StoreMachine, settings=SEQUENCES)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "linear"
+    store_damage.prepare(folder, store_damage.SHAPES[0])
+    return folder
+
+
+@pytest.mark.parametrize("kind", store_damage.KINDS)
+def test_a_damaged_file_is_noticed_or_changes_nothing(made, tmp_path, kind):
+    found = store_damage.try_damage(made, tmp_path / "store", store_damage.SHAPES[0], kind, 0)
+    assert found.outcome in store_damage.OUTCOMES, found
