@@ -8,6 +8,7 @@ import torch
 from torch_geometric.data import HeteroData
 
 from graphgate import GATE, Graph, InputWarning, LinearGATE, from_pyg
+from graphgate.estimators import equal_vectors
 from graphgate.estimators.equal_vectors import equal_groups, warn_of_equal_vectors
 from graphgate.io.graph_writer import write_graph
 
@@ -64,14 +65,16 @@ def test_the_command_line_says_it_too(run, tmp_path, monkeypatch):
     assert (code, "the same vector" in err) == (0, False)
 
 
-def test_equal_rows_are_those_of_all_pairs():
+@pytest.mark.parametrize("rows", [16, 199, 1 << 14])
+def test_equal_rows_are_those_of_all_pairs(monkeypatch, rows):
+    monkeypatch.setattr(equal_vectors, "_ROWS", rows)
     rng = np.random.default_rng(0)
     z = rng.normal(size=(40, 5)).astype(np.float32)[rng.integers(0, 40, 200)]
     z[:7] = 0
     equal = (np.abs(z[:, None] - z) < 1e-6).all(axis=2)
     noise = 1 + 1e-7 * rng.normal(size=z.shape).astype(np.float32)
-    for rows in (z, z * noise):
-        groups = equal_groups(rows)
+    for vectors in (z, z * noise):
+        groups = equal_groups(vectors)
         assert (equal == (groups[:, None] == groups)).all()
         assert np.unique(groups).tolist() == [*range(groups.max() + 1)]
 
