@@ -25,7 +25,8 @@ import numpy as np
 import torch
 from synthetic import block_graph
 
-from graphgate import GATE, LinearGATE, cli, write_embedding, write_graph, write_run
+from graphgate import GATE, LinearGATE, write_embedding, write_graph, write_run
+from graphgate.__main__ import main as graphgate_main
 from graphgate.cli.outputs import Outputs
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_json
@@ -78,7 +79,7 @@ def kinds(nodes: int, epochs: int) -> dict[str, tuple[list[Work], Work]]:
 def command(*arguments: str) -> Work:
     def work() -> None:
         sys.argv = ["graphgate", *arguments]
-        cli.main()
+        graphgate_main()
 
     return work
 

@@ -12,6 +12,7 @@ RESULTS = STORED / "fuzz"
 HOSTILE = RESULTS / "hostile-files.json"
 REFUSALS = STORED / "refusals.json"
 FAULTS = STORED / "benchmarks" / "faults.json"
+STORES = STORED / "stores.json"
 MUTANTS = STORED / "mutants.json"
 COVERAGE = STORED / "coverage.json"
 FLOORS = STORED / "floors.json"
@@ -97,6 +98,36 @@ def summary() -> str:
     return "\n".join(["| tried | outcome |", "| --- | --- |", *(f"| {a} | {b} |" for a, b in rows)])
 
 
+def stores() -> str:
+    """Sequences of operations on stores, kills among them, and damaged files."""
+    stored = _read(STORES)
+    sequences, damaged = stored["sequences"], stored["damaged"]
+    ends = {"killed: before": 0, "killed: after": 0, "in time: after": 0}
+    for name, count in sequences["kills"].items():
+        ends[name.partition(", ")[2]] += count
+    rows = [
+        (
+            f"{sequences['sequences']:,} sequences with "
+            f"{sum(sequences['operations'].values()) - sequences['operations']['create']:,} "
+            "operations that were not killed",
+            f"{sequences['differences']} differences in {sequences['comparisons']:,} comparisons",
+        ),
+        (
+            f"{sum(ends.values()):,} operations to be killed, of which {ends['in time: after']:,} "
+            "ended before",
+            f"{ends['killed: before']:,} had not happened, {ends['killed: after']:,} had happened",
+        ),
+    ]
+    rows += [
+        (
+            f"{sum(outcomes.values()):,} files: {kind}",
+            ", ".join(f"{count:,} {name}" for name, count in outcomes.items()),
+        )
+        for kind, outcomes in damaged["kinds"].items()
+    ]
+    return "\n".join(["| tried | outcome |", "| --- | --- |", *(f"| {a} | {b} |" for a, b in rows)])
+
+
 def refusals() -> str:
     """One row per command."""
     lines = ["| command | bad inputs | refused |", "| --- | ---: | ---: |"]
@@ -153,9 +184,9 @@ def tables() -> dict[str, str]:
     made = {"fuzzing": fuzzing()} if list(RESULTS.glob("*.json")) else {}
     if all(path.exists() for path in (HOSTILE, FAULTS, FLOORS, REFUSALS)):
         made["robustness"] = summary()
-    tables = {HOSTILE: hostile, REFUSALS: refusals, MUTANTS: mutants, COVERAGE: coverage}
+    tables = {HOSTILE: hostile, REFUSALS: refusals, STORES: stores, MUTANTS: mutants}
     names = {HOSTILE: "hostile_files", FLOORS: "floors"}
-    for path, table in (tables | {FLOORS: floors}).items():
+    for path, table in (tables | {COVERAGE: coverage, FLOORS: floors}).items():
         if path.exists():
             made[names.get(path, path.stem)] = table()
     return made

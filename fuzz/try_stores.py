@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from graphgate.io.files import write_json
-from graphgate.io.provenance import versions
+from graphgate.io.provenance import processor, versions
 
 SEQUENCES, STEPS, DAMAGES = 200, 15, 300
 
@@ -94,6 +94,7 @@ def main() -> None:
     damaged, wrong = damages(given.damages, given.seed)
     result: dict[str, Any] = {
         "command": "python fuzz/try_stores.py --json results/stores.json",
+        "processor": processor(),
         "versions": versions()
         | {"lancedb": version("lancedb"), "hypothesis": version("hypothesis")},
         "damaged": damaged,

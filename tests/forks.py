@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphgate import GATE, LinearGATE, cli, similar, write_page, write_run
+from graphgate import GATE, LinearGATE, similar, write_page, write_run
+from graphgate.__main__ import main
 
 _IMPORTED = (GATE, LinearGATE, similar, write_page, write_run)  # before a child needs them
 
@@ -56,7 +57,7 @@ class Fork:
                     setattr(sys, name, None if closed else os.fdopen(number, "w", closefd=False))
                 prepare()
                 sys.argv = ["graphgate", *map(str, arguments)]
-                cli.main()
+                main()
             except SystemExit as stop:
                 code = stop.code or 0
             except BaseException:

@@ -160,7 +160,7 @@ import contextlib, io, sys
 print(sorted(set({heavy!r}) & set(sys.modules)))
 """
 COMMAND = """
-from graphgate.cli import main
+from graphgate.__main__ import main
 sys.argv = ["graphgate", *{arguments!r}]
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     with contextlib.suppress(SystemExit):

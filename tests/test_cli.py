@@ -24,6 +24,7 @@ import graphgate
 from graphgate import GATE, Graph, InputError, LinearGATE, cli, read_graph
 from graphgate.datasets import bundled, citation
 from graphgate.io.tensors import read_tensors, write_tensors
+from graphgate.paper.commands import paper
 from graphgate.paper.experiments import evaluation as evaluations
 from graphgate.paper.experiments import experiment as experiments
 from graphgate.paper.experiments.experiment import find_experiment
@@ -589,6 +590,9 @@ def test_evaluate_inductively(run, small_data):
         (["--preset", "ours"], "unknown preset 'ours'"),
         (["--probe", "svm"], "unknown probe 'svm'"),
         (["--setting", "inductive", "--unseen", "dev"], "no split 'dev'"),
+        (["--unseen", "test"], "the setting 'transductive' hides no nodes; omit unseen"),
+        (["--setting", "links", "--probe", "multinomial"], "'links' has no choice of a probe"),
+        (["--method", "gcn", "--probe", "multinomial"], "'gcn' classifies nodes without a probe"),
         (["--json", "no/out.json"], "no does not exist"),
         (["--json", "out.txt"], "must end in .json"),
     ],
@@ -623,6 +627,17 @@ def test_a_page_needs_an_output(refused):
 
 def test_figures_of_nodes_without_edges(refused):
     assert "no edges are given; add EDGES" in refused("figures", "--nodes", "nodes.csv")
+
+
+@pytest.mark.parametrize(
+    "command", [["figures", "--out", "f"], ["explore", "--out", "p.html"], ["links"], ["outliers"]]
+)
+def test_a_graph_is_given_once(refused, command):
+    given = ["--dataset", "citeseer"]
+    assert "give either EDGES or --dataset NAME" in refused(*command, "edges.csv", *given)
+    for option, value in (("--category", "x"), ("--directed", None), ("--unknown-nodes", "drop")):
+        message = refused(*command, *given, option, *([value] if value else []))
+        assert f"{option} says how EDGES are read; omit it, or give EDGES" in message
 
 
 def test_figures_and_page_of_a_users_graph(run):
@@ -768,7 +783,7 @@ COMMANDS = [
     ["store"],
     *(
         ["store", name]
-        for name in ("create", "add", "remove", "info", "history", "rollback", "prune")
+        for name in ("create", "add", "remove", "info", "history", "rollback", "prune", "check")
     ),
     *(["store", name] for name in ("export", "refresh", "refit", "erase", "drift", "similar")),
     ["estimate"],
@@ -801,7 +816,11 @@ def test_every_command_has_an_example(command):
 
 
 def test_the_list_of_commands_is_complete():
-    names = {c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands}
+    names = {
+        c.name or c.callback.__name__.replace("_", "-")
+        for app in (cli.app, paper)
+        for c in app.registered_commands
+    }
     for group in (cli.datasets.data, cli.store.store):
         names |= {c.name or c.callback.__name__ for c in group.registered_commands}
     listed = {command[-1] for command in COMMANDS if command}

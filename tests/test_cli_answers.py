@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -257,7 +258,7 @@ def test_links_of_a_users_graph(run, dims):
         (["edges.csv", "--nodes", "nodes.csv", "--method", "gatt"], "unknown method 'gatt'"),
         (
             ["edges.csv", "--nodes", "nodes.csv", "--method", "gcn"],
-            "GCN is a classifier and has no",
+            "GCN is a classifier and gives no",
         ),
         (["edges.csv", "--nodes", "nodes.csv", "--set", "speed=9"], "cannot be created"),
     ],
@@ -336,10 +337,22 @@ def test_embed_refuses_what_cannot_fit_unless_forced(run, monkeypatch):
     code, _, err = run(*embed_options())
     assert code == 2
     line = err.splitlines()[-1]
-    assert "of memory, but 25.0 MiB is available; --dims 128,128 would fit" in line
+    assert "of memory, but 25.0 MiB is available beside the " in line
+    assert "; --dims 128,128 would fit; `graphgate embed --force`" in line
     assert not Path("o.npz").exists()
     assert run(*embed_options(), "--dims", "128,128")[0] == 0
     assert run(*embed_options(), "--force")[0] == 0
+
+
+@pytest.mark.parametrize("method", ["linear", "gate"])
+def test_a_limit_says_what_takes_the_memory_and_which_limit_would_do(run, method):
+    options = ("embed", "edges.csv", "--nodes", "nodes.csv", "--method", method, "--out", "o.npz")
+    code, _, err = run(*options, "--memory-limit", "2MiB")
+    assert code == 2
+    assert "but the memory limit leaves 0 bytes beside the " in err
+    assert "--force" not in err
+    enough = re.search(r"raise it to ([\d.]+) ([MG]iB)", err)
+    assert run(*options, "--memory-limit", "".join(enough.groups()))[0] == 0
 
 
 # --- all that embed can write --------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from graphgate.cli import app
+from graphgate.__main__ import app
 from graphgate.cli.conventions import EXIT_CODES, commands
 from graphgate.errors import InputError
 from graphgate.io.embeddings import write_embedding

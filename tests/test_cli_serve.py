@@ -11,7 +11,7 @@ from test_service import small_store
 from typer.testing import CliRunner
 
 from graphgate import InputError
-from graphgate.cli import app
+from graphgate.__main__ import app
 
 
 def failure(*arguments: str) -> str:

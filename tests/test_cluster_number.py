@@ -74,6 +74,18 @@ def test_joined_disks_are_clusters():
     assert len(cluster(embed(Graph(None, whole.tocsr() + whole.T.tocsr() > 0)), "auto").sizes) == 4
 
 
+@pytest.mark.parametrize("n_apart", [1, 2, 3])
+def test_a_few_nodes_apart_are_no_reason_to_divide_the_others(n_apart):
+    """The gap is then that of the few, but the clusters of k-means are parts of all others."""
+    z = np.pad(embed(geometric(5, 300, 0.15)).vectors, ((0, 0), (0, n_apart)))
+    rng = np.random.default_rng(0)
+    for number in range(n_apart):
+        few = slice(20 * number, 20 * number + 15)
+        z[few] = z[100 * number] + 1e-3 * rng.normal(size=(15, z.shape[1]))
+        z[few, -1 - number] += 1
+    assert choose_n_clusters(z) == 1
+
+
 @pytest.mark.parametrize("columns", [1, 2, 30])
 def test_a_cloud_is_no_clusters(columns):
     rng = np.random.default_rng(0)

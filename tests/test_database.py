@@ -1,8 +1,6 @@
 """The tables of a store: versions, writers that are interrupted, and writers that meet."""
 
 import shutil
-import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -73,27 +71,6 @@ def test_an_interrupted_change_leaves_nothing(path, monkeypatch, table, action):
     store.add(later(GRAPH, 30, 40))
     assert Store.open(path).graph().fingerprint() == GRAPH.fingerprint()
     np.testing.assert_allclose(store.vectors().vectors, store.model().transform(GRAPH), atol=1e-5)
-
-
-KILLED = """
-import os, signal, sys
-sys.path.insert(0, sys.argv[2])
-from test_store import grown_graph, later
-from graphgate import Store
-from graphgate.store.database import Writer
-Writer.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-Store.open(sys.argv[1]).add(later(grown_graph(40), 30, 40))
-"""
-
-
-def test_a_killed_writer_leaves_the_version_before(path):
-    tests = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path), tests], timeout=120)
-    assert done.returncode == -signal.SIGKILL
-    store = Store.open(path)
-    assert store.graph().fingerprint() == first(GRAPH, 30).fingerprint()
-    store.add(later(GRAPH, 30, 40))
-    assert store.graph().fingerprint() == GRAPH.fingerprint()
 
 
 def test_two_writers_take_turns(path):

@@ -27,6 +27,7 @@ def test_an_edge_has_the_mean_of_its_two_directions():
     assert found.corrected == pytest.approx([0.6, 0.675, 0.825])  # three entries per row
 
 
+@pytest.mark.filterwarnings("ignore:.*nodes have the same vector")
 def test_uniform_attention_is_one_once_corrected_for_degree():
     rng = np.random.default_rng(0)
     graph = Graph(np.ones((30, 2)), np.triu(rng.random((30, 30)) < 0.2, 1))

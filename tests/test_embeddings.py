@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from graphgate import AttributeEncoder, Graph, limits
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.io import table_files as tables
 from graphgate.io.embeddings import Embedding, as_embedding, read_embedding, write_embedding
 from graphgate.io.graph_files import read_graph
@@ -164,7 +164,8 @@ def test_numpy_reads_the_arrays_without_pickles(tmp_path):
         assert file["labels"].tolist() == [0, 7]
         assert file["labelled"].tolist() == [False, True]
         np.testing.assert_array_equal(file["embedding"], Z)
-    write_embedding(tmp_path / "z.npy", ["a", "bc"], Z)
+    with pytest.warns(InputWarning, match="1 part is ignored: ids; rows are in the order of the"):
+        write_embedding(tmp_path / "z.npy", ["a", "bc"], Z)
     np.testing.assert_array_equal(np.load(tmp_path / "z.npy", allow_pickle=False), Z)
 
 
@@ -249,8 +250,13 @@ def test_an_embedding_as_a_frame_a_dictionary_and_a_file(tmp_path, monkeypatch):
     assert frame["label"].isna().tolist() == [False, True]
     assert made.to_dict().keys() == {"a", "b"}
     np.testing.assert_array_equal(made.to_dict()["b"], Z[1])
-    for ending in (".parquet", ".txt", ".npz"):
-        again = read_embedding(made.save(tmp_path / f"z{ending}"))
+    for ending in (".parquet", ".npz", ".txt"):
+        if ending == ".txt":
+            with pytest.warns(InputWarning, match="ignored: labels; to keep them, write .parquet,"):
+                made.save(tmp_path / "z.txt")
+        else:
+            made.save(tmp_path / f"z{ending}")
+        again = read_embedding(tmp_path / f"z{ending}")
         assert again.ids.tolist() == ["a", "b"]
         np.testing.assert_allclose(again.vectors, Z, rtol=1e-7)
         assert again.labels == (None if ending == ".txt" else ["x", None])
@@ -457,7 +463,7 @@ def test_archives_that_are_not_embeddings(tmp_path, arrays, words):
 
 
 def test_integers_are_written_as_single_precision(tmp_path):
-    write_embedding(tmp_path / "z.npy", [1, 2], np.array([[1, 2], [3, 4]]))
+    write_embedding(tmp_path / "z.npy", [0, 1], np.array([[1, 2], [3, 4]]))
     assert np.load(tmp_path / "z.npy").dtype == np.float32
 
 

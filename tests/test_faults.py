@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_lines import amended
 from forks import Fork, fork, hidden_files, largest_file
 
 from graphgate import rerun
@@ -171,7 +172,8 @@ def test_too_little_memory_is_one_sentence(folder):
         limit = pages * resource.getpagesize() + (1 << 29)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    said = refused(*GATE, "--dims", "3000000", "--force", "--out", "z.csv", prepare=limited)
+    wide = amended(GATE, "--dims", "3000000", "--force", "--out", "z.csv")
+    said = refused(*wide, prepare=limited)
     assert "not enough memory" in said
 
 

@@ -1,4 +1,4 @@
-"""Figures written to a folder: the paper's, and those of any graph."""
+"""Pictures of an embedded graph, written to a folder."""
 
 import json
 
@@ -6,27 +6,10 @@ import numpy as np
 import pytest
 
 from graphgate import GATE, Embedding, Graph, InputError, write_figures
-from graphgate.paper.experiments.experiment import find_experiment
-from graphgate.paper.experiments.protocol import RunResult
-from graphgate.paper.experiments.run_store import RunSpec, RunStore
 from graphgate.tasks.edge_attention import class_attention, edge_attention
-from graphgate.visualization.gallery import ablation_charts, draw_bars, draw_losses
+from graphgate.visualization.gallery import draw_losses
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning")
-
-
-def test_ablation_charts_come_from_stored_runs(tmp_path):
-    store = RunStore(tmp_path / "runs")
-    assert ablation_charts(tmp_path) == {}
-    experiment = find_experiment("gate-uniform", "cora", "transductive")
-    for seed, accuracy in enumerate((80.0, 84.0)):
-        metrics = {"accuracy": accuracy, "macro_f1": 80.0, "val_accuracy": None}
-        spec = RunSpec.of(experiment, "public", experiment.params, seed)
-        store.add(spec, RunResult(seed, metrics, 1.0, 1.0, 1))
-    charts = ablation_charts(tmp_path)
-    assert list(charts) == ["ablation-transductive"]
-    heights = [bar.get_height() for bar in charts["ablation-transductive"].patches]
-    assert heights == [82.0]
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +47,13 @@ def test_the_same_figures_are_the_same_files(tmp_path, graph, gate):
     assert json.loads((tmp_path / "one" / "mine-attention.json").read_text()) == found
 
 
-def test_attention_history_and_stored_runs_are_optional(tmp_path, graph, gate):
+def test_attention_and_history_are_optional(tmp_path, graph, gate):
     named = Embedding(graph.ids, gate.embedding_)
     (only,) = write_figures(tmp_path, graph, named, formats=["svg"])
     assert only == tmp_path / "graph-nodes.svg"
     assert "Graph: 20 nodes" in only.read_text()
     plain = write_figures(tmp_path, graph.reveal(), named, gate.attention_, formats=["png"])
     assert [file.name for file in plain] == ["graph-nodes.png", "graph-edges.png"]
-    assert write_figures(tmp_path, graph, named, results=tmp_path, formats=["svg"]) == [only]
 
 
 def test_figures_that_cannot_be_drawn_or_written(tmp_path, graph, gate):
@@ -87,24 +69,8 @@ def test_figures_that_cannot_be_drawn_or_written(tmp_path, graph, gate):
         write_figures(tmp_path / "file", graph, z)
 
 
-def test_bars_have_their_heights_and_the_published_marks():
-    bars = [(83.0, 0.5), None], [(83.2, 0.6), (80.9, None)]
-    axes = draw_bars(["Cora", "Pubmed"], {"GATE": bars})
-    assert [round(bar.get_height(), 1) for bar in axes.patches] == [83.0]
-    heights = [y for line in axes.lines for y in np.atleast_1d(line.get_ydata())]
-    assert {83.2, 80.9} <= {round(float(y), 1) for y in heights}
-
-
 def test_losses_are_one_line_per_series():
     axes = draw_losses({"loss": [3.0, 2.0], "features": [1.0, 0.5]})
     assert [list(line.get_ydata()) for line in axes.lines] == [[3.0, 2.0], [1.0, 0.5]]
     assert axes.get_yscale() == "log"
     assert draw_losses({"loss": [1.0, -1.0]}).get_yscale() == "linear"
-
-
-def test_error_bars_are_standard_deviations():
-    axes = draw_bars(["Cora"], {"GATE": ([(80.0, 2.5)], [None])})
-    (bars,) = axes.collections
-    (segment,) = bars.get_segments()
-    assert segment[:, 1].tolist() == [77.5, 82.5]
-    assert axes.get_ylim() == (75.0, 83.0)

@@ -40,6 +40,7 @@ def small(**settings) -> GATE:
 
 
 @pytest.mark.filterwarnings("ignore:.*is fitted without edges")
+@pytest.mark.filterwarnings("ignore:.*nodes have the same vector")
 @parametrize_with_checks(
     [GATE(dims=(8, 4), epochs=10), GATE(dims=(3,), activation="tanh", epochs=5)]
 )

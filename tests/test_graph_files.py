@@ -204,6 +204,27 @@ def test_gml_nodes_are_named_by_their_labels_where_possible(tmp_path):
     assert twice.ids.tolist() == [3, 5]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<graph edgedefault="directed"><node id="a"/></graph><graph><node id="b"/></graph>',
+        '<graph edgedefault="directed"><node id="a"><graph><node id="b"/></graph></node></graph>',
+    ],
+    ids=["two graphs", "a group"],
+)
+def test_graphml_that_networkx_would_read_in_part(tmp_path, content):
+    xml = f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n{content}</graphml>'
+    with pytest.raises(InputError, match="line 2: a second graph begins; save every graph in a"):
+        read(tmp_path, "g.graphml", xml)
+
+
+def test_the_weights_of_a_matrix_may_be_ignored(tmp_path):
+    near = sp.csr_array([[0, 2.0], [2.0, 0]])
+    sp.save_npz(tmp_path / "g.npz", near)
+    assert read_graph(tmp_path / "g.npz").weighted
+    assert not read_graph(tmp_path / "g.npz", weight=None).weighted
+
+
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>{doctype}
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="d0" for="node" attr.name="color" attr.type="string"><default>red</default></key>

@@ -53,6 +53,8 @@ VALUES_BACK = {
     "text": [{"to": 2.0, "be": 1.0}, {}, {}],
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*read the same graph with")
+
 
 def parquet(tmp_path):
     def make(table, name="nodes", **options):

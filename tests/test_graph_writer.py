@@ -2,18 +2,21 @@
 
 import csv
 import shutil
+from datetime import date, datetime
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from graphgate import AttributeEncoder
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.io.graph_files import read_graph
 from graphgate.io.graph_tables import from_tables
 from graphgate.io.graph_writer import to_tables, write_graph
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*read the same graph with")
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -102,3 +105,45 @@ def test_a_written_graph_is_read_in_the_same_order(tmp_path):
     assert [table.column_names for table in to_tables(graph)] == [["source", "target"], ["id"]]
     assert read_graph(edges, nodes).fingerprint() == graph.fingerprint()
     assert from_tables(*to_tables(graph)).fingerprint() == graph.fingerprint()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_dates_and_odd_categories_are_read_as_they_were(tmp_path, ending):
+    columns = {
+        "born": [date(1970, 1, 2), None, date(2020, 2, 29)],
+        "seen": [datetime(1970, 1, 2, 12), datetime(2024, 1, 1, 0, 0, 0, 1), None],
+        "code": ["1", "22", None],
+        "day": ["2020-01-01", "2020-01-02", None],
+    }
+    kinds = {"code": "category", "day": "category"}
+    graph = Graph(np.ones((3, 3)), attributes=None).with_attributes(
+        Attributes.from_columns(columns, kinds=kinds)
+    )
+    paths = write_graph(tmp_path, graph, ending)
+    options = {"categories": ["code", "day"]} if ending == ".csv" else {}
+    again = read_graph(*paths, **options).attributes
+    assert again.kinds == graph.attributes.kinds
+    for name in again:
+        assert again[name].tolist() == graph.attributes[name].tolist()
+        assert again[name].dates == (name in ("born", "seen"))
+
+
+def test_what_tables_do_not_hold_is_named(tmp_path):
+    graph = Graph.from_edges(
+        None,
+        [("a", "b")],
+        attributes={"says": [["x"], ["y"]], "code": ["1", "2"]},
+        ids=["a", "b"],
+        splits={"train": [True, False]},
+        directed=True,
+    )
+    with pytest.warns(InputWarning) as seen:
+        paths = write_graph(tmp_path, graph)
+    assert [str(each.message) for each in seen] == [
+        f"{tmp_path}: 1 split is ignored: train; tables have no place for splits",
+        f"{tmp_path}: read the same graph with directed=True, words=['says'], categories=['code']",
+    ]
+    again = read_graph(*paths, directed=True, words=["says"], categories=["code"])
+    assert again.fingerprint() == graph.fingerprint()
+    with pytest.warns(InputWarning, match="the tables: read the same graph with directed=True$"):
+        to_tables(graph.with_splits({}))

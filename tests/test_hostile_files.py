@@ -21,6 +21,7 @@ from graphgate import InputError, limits, read_embedding, read_graph
 from graphgate.estimators.loading import load_model
 from graphgate.io.files import COMPRESSIONS
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*read the same graph with")  # as seeds are made
 CORPUS = Path(__file__).parent / "corpus"
 READ = {
     ".mtx that ends in a space",

@@ -117,7 +117,7 @@ FORMAT = {"kind": "graphgate store", "version": 1, "id": "0" * 32, "last": 1}
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "is a store without a format version; create it again"),
+        (None, "store.json is missing, .* create the store again"),
         ({"kind": "graphgate store", "version": 2, "id": "0" * 32}, "of format version 2"),
         ({"kind": "graphgate store", "id": "0" * 32}, "of format version None"),
         ({"kind": "model"}, "does not describe a store"),

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from graphgate.compute import machine, measure
 from graphgate.compute.measure import measured, resident
 from graphgate.errors import InputError
 
@@ -46,9 +47,7 @@ def test_the_cost_is_filled_in_when_the_block_fails():
 
 
 def test_a_system_without_proc(monkeypatch, tmp_path):
-    from graphgate.compute import measure
-
-    monkeypatch.setattr(measure, "_STATUS", tmp_path / "status")
+    monkeypatch.setattr(machine, "_field", lambda path, name: None)
     monkeypatch.setattr(measure, "_CLEAR", tmp_path / "no" / "clear_refs")
     with measured() as cost:
         pass

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from graphgate.experiments.measure import measured, resident
 
 from graphgate.compute.counts import GraphCounts, graph_bytes
 from graphgate.compute.machine import release_freed_memory
+from graphgate.compute.measure import measured, resident
 from graphgate.datasets.synthetic import community_graph
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.collapsed_step import CollapsedStep, buffer_shapes

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from graphgate.cli import app
+from graphgate.__main__ import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -23,13 +23,12 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 SCRIPT = re.compile(r"python ((?:benchmarks|scripts|fuzz)/\w+\.py)(.*)")
 FILE = re.compile(r"[\w*-]+(?:/[\w.*-]+)*\.(?:py|js|cff|toml|txt|md)")
-FOLDERS = ("", "graphgate", "graphgate/nn", "graphgate/visualization/page")
 # Of torchrun, and of every command.
 OTHER_OPTIONS = {"--help", "--max-restarts"}
 # Variables of the examples, as in `gate.embedding_`.
 INSTANCES = {"embedding", "gate", "graph", "report", "store"}
 # Of other libraries and programs, and a file of the reader.
-OTHERS = {"AXE_CORE", "DataLoader", "PyTorchJob", "TruncatedSVD", "mine.py"}
+OTHERS = {"AXE_CORE", "DataLoader", "PyTorchJob", "TruncatedSVD", "mine.py", "print"}
 # What the names of other libraries, their objects and example files begin with.
 LIBRARIES = {"adata", "adata_ref", "data", "pytest", "sc", "scanpy", "torch"}
 LIBRARIES |= {"friends", "people", "test"}
@@ -103,7 +102,7 @@ def options() -> frozenset[str]:
 
 
 def is_file(name: str) -> bool:
-    return any(any((ROOT / folder).glob(name)) for folder in FOLDERS)
+    return any(ROOT.glob(name)) or any((ROOT / "graphgate").rglob(name))
 
 
 def exists(span: str) -> bool:

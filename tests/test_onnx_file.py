@@ -6,7 +6,7 @@ from test_store import first, grown_graph
 from typer.testing import CliRunner
 
 from graphgate import GATE, Graph, InputError, LinearGATE, export_onnx
-from graphgate.cli import app
+from graphgate.__main__ import app
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

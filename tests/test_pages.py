@@ -9,6 +9,7 @@ from textwrap import dedent
 import pytest
 
 from graphgate import load_dataset
+from graphgate.io.files import complete_lines
 from graphgate.paper.experiments.experiment import SETTINGS
 from graphgate.paper.experiments.protocol import RunResult, run_classification
 from graphgate.paper.experiments.reproduce import TABLES, reproduce
@@ -58,41 +59,34 @@ def test_benchmarks_name_how_they_were_made(file):
     assert {"command", "versions"} <= result.keys()
 
 
-STORED = sorted((ROOT / "results/runs").rglob("*.json"))
-
-
-def test_stored_runs_are_where_their_content_says():
-    for file in STORED:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        run, versions = content.pop("run"), content.pop("versions")
-        spec = RunSpec(**content | {"unseen": tuple(content["unseen"])})
-        assert ROOT / "results/runs" / spec.file == file
-        assert run["seed"] == spec.seed
-        scores = RunResult.from_dict(run, spec.setting).metrics
-        assert all(value is None or -100 <= value <= 100 for value in scores.values())
-        assert scores[SETTINGS[spec.setting].main] > 0
-        assert versions["graphgate"]
+STORED = sorted((ROOT / "results/runs").rglob("*.jsonl"))
 
 
 def test_every_stored_run_counts(render):
-    """In a table, or in the sweep that chose its settings."""
+    """In a table, or in the sweep that chose its settings; once, and with what made it."""
     counted = set()
     for table, methods in [*((table, None) for table in TABLES), ("transductive", render.NEWER)]:
-        found = reproduce(
-            table,
-            methods=methods,
-            datasets=render.DATASETS,
-            split="public",
-            results=ROOT / "results",
-            run=False,
-        )
-        specs = [*found.grid.sweep_specs(), *found.grid.table_specs()]
-        counted |= {ROOT / "results/runs" / spec.file for spec in specs}
-    assert set(STORED) <= counted
+        found = reproduce(table, methods=methods, results=ROOT / "results", run=False)
+        specs = [*found.grid.first_specs(), *found.grid.table_specs()]
+        counted |= {spec.key for spec in specs}
+    keys = set()
+    for file in STORED:
+        for content in map(json.loads, complete_lines(file)):
+            run, versions = content.pop("run"), content.pop("versions")
+            spec = RunSpec(**content | {"unseen": tuple(content["unseen"])})
+            assert ROOT / "results/runs" / spec.file == file
+            assert spec.key not in keys
+            keys.add(spec.key)
+            result = RunResult.from_dict(run, spec.setting)
+            assert result.seed == spec.seed
+            assert all(value is None or -100 <= value <= 100 for value in result.metrics.values())
+            assert result.stopped or result.metrics[SETTINGS[spec.setting].main] > 0
+            assert versions["graphgate"]
+    assert keys <= counted
 
 
 def test_results_name_no_place_of_a_machine():
-    for file in (ROOT / "results").rglob("*.json"):
+    for file in (ROOT / "results").rglob("*.json*"):
         text = file.read_text(encoding="utf-8")
         assert not re.search(r"(?<![.\w])/(home|root|work|tmp|Users)/", text), file
 

@@ -1,15 +1,24 @@
 """Files and folders that appear complete or not at all, whatever becomes of their writer."""
 
 import os
+import resource
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from forks import hidden_files
 
 from graphgate.errors import InputError
-from graphgate.io.files import complete_folder, replacing, write_bytes, write_json
+from graphgate.io.files import (
+    append_json,
+    complete_folder,
+    complete_lines,
+    replacing,
+    write_bytes,
+    write_json,
+)
 from graphgate.io.replacement import PREFIX, SUFFIX
 
 
@@ -141,6 +150,23 @@ def test_a_failure_leaves_nothing(write):
     with pytest.raises(InputError, match="cannot be written: No space left"):
         fail()
     assert os.listdir() == []
+
+
+def test_a_line_that_does_not_fit_is_not_written():
+    append_json("a.jsonl", {"n": 1})
+    before = Path("a.jsonl").read_bytes()
+    pid = os.fork()
+    if pid == 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 5,) * 2)
+        with suppress(InputError):
+            append_json("a.jsonl", {"n": 2})
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert Path("a.jsonl").read_bytes() == before
+    append_json("a.jsonl", {"n": "€"})
+    assert complete_lines("a.jsonl") == [b'{"n": 1}', '{"n": "€"}'.encode()]
+    assert complete_lines("none.jsonl") == []
 
 
 def test_a_name_of_255_bytes_can_be_written():

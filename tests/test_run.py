@@ -154,6 +154,7 @@ def graphs_of_several_sizes() -> list[Graph]:
     return [random_graph(k, n=6 + k % 5) for k in range(12)]
 
 
+@pytest.mark.filterwarnings("ignore:.*nodes have the same vector")
 @pytest.mark.parametrize("batch_size", ["full", 30])
 def test_a_list_of_graphs_is_their_union(batch_size):
     graphs = graphs_of_several_sizes()
@@ -182,6 +183,7 @@ def test_lists_of_attributed_graphs_are_encoded_together():
     np.testing.assert_allclose(gate.transform([graphs[1]]), gate.embedding_[2:4], rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.*nodes have the same vector")
 def test_the_linear_method_takes_lists_too():
     graphs = graphs_of_several_sizes()
     found = LinearGATE(n_components=4, structure=False, random_state=0).fit(graphs)

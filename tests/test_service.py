@@ -168,9 +168,10 @@ def test_added_nodes_are_served_and_stored(tmp_path):
         found = client.post("/add", batch(graph, 60, 70)).json
         assert (found["version"], found["edges"]) == (2, expected.n_edges)
         for name in ("added", "changed"):
-            ids, vectors, _ = getattr(expected, name)
-            assert [each["id"] for each in found[name]] == ids.tolist()
-            np.testing.assert_allclose([each["vector"] for each in found[name]], vectors, atol=1e-5)
+            changed = getattr(expected, name)
+            assert [each["id"] for each in found[name]] == changed.ids.tolist()
+            vectors = [each["vector"] for each in found[name]]
+            np.testing.assert_allclose(vectors, changed.vectors, atol=1e-5)
         again = client.post("/add", batch(graph, 60, 70)).json
         assert again == {"version": 2, "added": [], "changed": [], "edges": 0}
         near = client.get("/similar", id="n65", k=3).json

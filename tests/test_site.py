@@ -17,7 +17,7 @@ import typer
 from linear_graphs import word_graph
 
 import graphgate
-from graphgate.cli import app as program
+from graphgate.__main__ import app as program
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

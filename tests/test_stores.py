@@ -15,6 +15,7 @@ from store_machine import StoreMachine
 SEQUENCES = settings(
     max_examples=8,
     stateful_step_count=5,
+    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

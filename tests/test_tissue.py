@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import kneighbors_graph, radius_neighbors_graph
 from tissues import QUICK, layered_tissue
 
-from graphgate import InputWarning, embed_anndata, from_anndata
+from graphgate import InputError, InputWarning, embed_anndata, from_anndata
 
 pytestmark = pytest.mark.numerical
 
@@ -36,12 +36,31 @@ def test_neighbors_within_a_radius_are_those_of_scikit_learn(seed, radius):
     adata = layered_tissue(side=4, genes=5)
     adata.obsm["spatial"] = places = np.random.default_rng(seed).normal(size=(16, 3))
     within = radius_neighbors_graph(places, radius).toarray()
+    if not within.any():
+        with pytest.raises(InputError, match="no two cells are within radius"):
+            from_anndata(adata, radius=radius)
+        return
     if (within.sum(axis=1) == 0).any():
         with pytest.warns(InputWarning, match=r"of 16 cells have no neighbor within"):
             graph = from_anndata(adata, radius=radius)
     else:
         graph = from_anndata(adata, radius=radius)
     assert (graph.adjacency.toarray() == within).all()
+
+
+def test_a_radius_without_any_edge_is_refused(tissue):
+    """A radius in another unit than the coordinates; the message names a distance that there is."""
+    for function in (from_anndata, embed_anndata):
+        with pytest.raises(
+            InputError, match=r"radius=0\.5 of each other; half .* within 1, so use"
+        ):
+            function(tissue, radius=0.5)
+    assert from_anndata(tissue, radius=1).n_edges > 0
+    tissue.obs["slice"] = ["a", "b"] * 32
+    with pytest.raises(InputError, match="within 1, so use"):  # columns alternate between slices
+        from_anndata(tissue, radius=0.5, batch_key="slice")
+    with pytest.warns(InputWarning, match="1 of 1 cells have no neighbor"):
+        assert from_anndata(tissue[:1].copy(), radius=0.5).n_edges == 0
 
 
 def test_cells_in_one_place_are_neighbors_but_not_of_themselves(tissue):
@@ -72,7 +91,8 @@ def test_samples_at_the_same_coordinates_are_not_connected(tissue):
 def test_a_symmetric_obsp_is_undirected_and_keeps_its_weights(tissue):
     weights = sp.random_array((64, 64), density=0.1, random_state=np.random.default_rng(0))
     tissue.obsp["connectivities"] = sp.csr_matrix(weights + weights.T)
-    graph = from_anndata(tissue, obsp="connectivities")
+    with pytest.warns(InputWarning, match=r"ignored \d edges of .* from a cell to itself"):
+        graph = from_anndata(tissue, obsp="connectivities")
     assert not graph.directed
     assert graph.weighted
     expected = tissue.obsp["connectivities"].toarray()

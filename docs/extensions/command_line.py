@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from sphinx.application import Sphinx
 
-from graphgate.cli import app as program
+from graphgate.__main__ import app as program
 
 
 def reference() -> str:

@@ -157,20 +157,18 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
 
 def check_memory(gate: Estimator, prepared: Graph) -> None:
     """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
-    from graphgate.compute.machine import format_bytes
+    from graphgate.compute.machine import shortage
     from graphgate.estimators.estimate import check_fits
 
     try:
         check_fits(prepared, gate)
     except MemoryLimitError as error:
-        hint = ""
+        limited = gate.memory_limit is not None
+        hint = "" if limited else "; `graphgate embed --force` runs it anyway"
         if isinstance(gate, graphgate.GATE):
-            hint = f"{fitting_dims(error.fitting_dims)}; "
-        raise InputError(
-            f"the run needs about {format_bytes(error.needed)} of memory, but "
-            f"{format_bytes(error.available)} is available; {hint}`graphgate embed --force` runs "
-            "it anyway"
-        ) from None
+            hint = f"; {fitting_dims(error.fitting_dims)}{hint}"
+        needs = shortage(error.needed, error.available, limited=limited)
+        raise InputError(f"the run {needs}{hint}") from None
 
 
 def fitting_dims(dims: tuple[int, ...] | None) -> str:

@@ -58,9 +58,8 @@ def right_singular_vectors(y: Decomposed, rank: int, draw: Draw) -> tuple[Tensor
     columns = iterated_columns(rank, y.shape)
     tall = n >= _TALL * m
     gram = None
-    if m <= k + EXTRA or (
-        tall and m <= (PASSES + 1) * columns
-    ):  # all columns cost less than passes
+    # All columns at once may cost less than several passes over some.
+    if m <= columns or (tall and m <= (PASSES + 1) * columns):
         basis = torch.eye(m, dtype=y.dtype)
     elif tall and (gram := y.gram()) is not None:
         basis = torch.linalg.eigh(gram).eigenvectors[:, -columns:].to(y.dtype)
@@ -75,11 +74,8 @@ def right_singular_vectors(y: Decomposed, rank: int, draw: Draw) -> tuple[Tensor
 
 
 def iterated_columns(rank: int, shape: tuple[int, int]) -> int:
-    """How many columns the search for `rank` singular vectors of a matrix works with.
-
-    As many as it has rows span all that there is to find.
-    """
-    return min(rank + EXTRA, *shape)
+    """How many columns the search for `rank` singular vectors of a matrix works with."""
+    return min(min(rank, *shape) + EXTRA, shape[1])
 
 
 def orthonormalized(

@@ -6,6 +6,8 @@ import resource
 import sys
 from pathlib import Path
 
+_MARGIN = 1.05  # of a limit that is proposed
+
 
 def format_bytes(amount: float) -> str:
     """A number of bytes with a binary unit."""
@@ -32,6 +34,29 @@ def available_bytes(
 def resident_bytes() -> int:
     """What the process takes now; 0 where the system does not report it."""
     return (_field(Path("/proc/self/status"), "VmRSS:") or 0) * 1024
+
+
+def peak_bytes() -> int:
+    """The most that the process has taken; on Linux, since the peak was last reset."""
+    peak = _field(Path("/proc/self/status"), "VmHWM:")
+    if peak is not None:
+        return peak * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def shortage(needed: int, available: int, *, limited: bool = False) -> str:
+    """What a fit lacks, what takes the rest, and how much would do, as the end of a sentence.
+
+    limited : whether a limit on the memory of the process decides, not what the machine has.
+    """
+    taken = resident_bytes()
+    lacks, left = f"needs about {format_bytes(needed)} of memory", format_bytes(available)
+    others = f"{format_bytes(taken)} that Python, its libraries and the data already take"
+    if not limited:
+        return f"{lacks}, but {left} is available beside the {others}"
+    enough = format_bytes(_MARGIN * (taken + needed))
+    return f"{lacks}, but the memory limit leaves {left} beside the {others}; raise it to {enough}"
 
 
 def release_freed_memory() -> None:

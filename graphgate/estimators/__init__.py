@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    hyperparameters, base, persistence, embedded_graph, linear_persistence, linear_gate,
-    onnx_file, gate, loading, registry, linear_estimate, estimate, runs
+    hyperparameters, base, persistence, embedded_graph, equal_vectors, linear_persistence,
+    linear_gate, onnx_file, gate, loading, registry, linear_estimate, estimate, runs
 """

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from graphgate.compute.counts import GraphCounts, graph_bytes
-from graphgate.compute.machine import available_bytes, format_bytes, room_within
+from graphgate.compute.machine import available_bytes, room_within, shortage
 from graphgate.compute.plan_log import silent_plans
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
@@ -169,9 +169,9 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
         hint = "; no dims would fit" if dims is None else f"; dims={dims} would fit"
     if available is None or needed <= available:
         return
+    limited = gate.memory_limit is not None
     raise MemoryLimitError(
-        f"the fit needs about {format_bytes(needed)} of memory, but {format_bytes(available)} is "
-        f"available{hint}",
+        f"the fit {shortage(needed, available, limited=limited)}{hint}",
         needed=needed,
         available=available,
         fitting_dims=dims,

@@ -15,6 +15,7 @@ from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import EmbeddedGraph
+from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.persistence import (
     PARAMS,
     FittedState,
@@ -198,6 +199,7 @@ class GATE(GraphEmbedder):
         self._params = {name: getattr(self, name) for name in PARAMS} | {"random_state": seed}
         encoded = self._encode(graph, processes)
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention
+        warn_of_equal_vectors(self.embedding_, graph)
         return self
 
     def transform(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
@@ -210,7 +212,9 @@ class GATE(GraphEmbedder):
         """
         graph = self._checked_graph(X, adjacency)
         if nodes is None:
-            return self._with_ids(self._encode(self._encoded(graph)).embedding, X)
+            z = self._encode(self._encoded(graph)).embedding
+            warn_of_equal_vectors(z, graph)
+            return self._with_ids(z, X)
         rows = graph.rows(nodes)
         z = np.empty((0, self._n_features_out), dtype=str(self.dtype).removeprefix("torch."))
         if len(rows):

@@ -17,6 +17,7 @@ from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.base import GraphEmbedder
 from graphgate.estimators.embedded_graph import ScoredGraph
+from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
     load_linear_gate,
@@ -145,6 +146,7 @@ class LinearGATE(GraphEmbedder):
             "dtype": self._dtype_name,
         }
         self._graph: Graph | None = graph
+        warn_of_equal_vectors(self.embedding_, graph)
         return self
 
     @torch.no_grad()
@@ -155,10 +157,11 @@ class LinearGATE(GraphEmbedder):
         counts little. `nodes` (ids or a mask) selects rows, in that order.
         """
         graph = self._encoded(self._checked_graph(X, adjacency))
-        z = self.model_.embed(self._states(graph)).numpy()
-        if nodes is None:
+        rows = None if nodes is None else graph.rows(nodes)
+        z = self.model_.embed(self._states(graph, rows)).numpy()
+        if rows is None:
+            warn_of_equal_vectors(z, graph)
             return self._with_ids(z, X)
-        rows = graph.rows(nodes)
         return self._with_ids(z[rows], X, rows)
 
     @torch.no_grad()
@@ -175,6 +178,9 @@ class LinearGATE(GraphEmbedder):
     def score_edges(self, pairs: Any, graph: Graph | None = None) -> np.ndarray:
         """The probability of an edge between two nodes, for (M, 2) pairs of node ids, (M,).
 
+        Pairs are of ids, never of row numbers, also where ids are integers; `graph.ids[rows]` are
+        the ids of rows. An id that the graph does not have is an `UnknownNodesError`.
+
         It is calibrated on hidden edges against as many random pairs, so 0.5 means as likely an
         edge as not where half of the pairs are edges. Direction makes no difference.
 
@@ -182,7 +188,7 @@ class LinearGATE(GraphEmbedder):
         """
         decoder, graph = self._decoder(), self._known_graph(graph)
         rows = edge_pairs(pairs, graph.ids)
-        return decoder.probabilities(self._states(graph, step=True), rows)
+        return decoder.probabilities(self._states(graph, rows, step=True), rows)
 
     @torch.no_grad()
     def predict_links(self, graph: Graph | None = None, n: int = 100) -> tuple[np.ndarray, Any]:
@@ -214,7 +220,7 @@ class LinearGATE(GraphEmbedder):
         """
         if self.decoder_ is None:
             return super().pair_scores(pairs)
-        states = self._states(self._known_graph(None), step=True)
+        states = self._states(self._known_graph(None), pairs, step=True)
         return self.decoder_.probabilities(states, pairs)
 
     def _decoder(self) -> EdgeDecoder:
@@ -276,12 +282,16 @@ class LinearGATE(GraphEmbedder):
         available = available if processes is None else processes.least(available)
         return self.plan(GraphCounts.of(graph), available)
 
-    def _states(self, graph: Graph, *, step: bool = False) -> States:
+    def _states(
+        self, graph: Graph, asked: np.ndarray | None = None, *, step: bool = False
+    ) -> States:
+        """The states of all nodes; warns of those asked for, by row, that have no place."""
         structure = self.model_.structure
-        placeless = 0 if structure is None else structure.n_without_place(graph)
+        asked = np.arange(graph.n_nodes) if asked is None else np.unique(asked)
+        placeless = 0 if structure is None else int(structure.without_place(graph)[asked].sum())
         if placeless:
             warnings.warn(
-                f"{placeless:,} of {graph.n_nodes:,} nodes have no neighbor that the model knows, "
+                f"{placeless:,} of {len(asked):,} nodes have no neighbor that the model knows, "
                 "so their vectors do not contain their place in the graph; use structure=False to "
                 "embed other graphs",
                 UnknownNodesWarning,

@@ -35,10 +35,10 @@ class Method:
         given: dict[str, Any] = {}
         if "random_state" in parameters or takes_any:
             given["random_state"] = random_state
-        if self.name in METHODS and "progress" in parameters:
+        if self.name in METHODS and "progress" in parameters.keys() - params.keys():
             given["progress"] = False
         try:
-            return maker(**given | dict(params))
+            return maker(**params, **given)
         except TypeError as error:
             raise InputError(f"the method {self.name!r} cannot be created: {error}") from None
 

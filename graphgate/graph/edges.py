@@ -14,7 +14,6 @@ from graphgate.graph.validation import (
     errors_about,
     index_type,
     listed,
-    node_rows,
     plain,
 )
 
@@ -30,7 +29,7 @@ def edge_pairs(edges: Any, ids: np.ndarray | None) -> np.ndarray:
         if any(not _is_pair(pair) for pair in pairs):
             raise InputError("edges must be pairs (source, target); pass weights as `weights`")
         if ids is not None:
-            return node_rows([end for pair in pairs for end in pair], Positions(ids)).reshape(-1, 2)
+            return Positions(ids).rows([end for pair in pairs for end in pair]).reshape(-1, 2)
         try:
             edges = np.array(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
         except (ValueError, OverflowError) as error:
@@ -38,7 +37,7 @@ def edge_pairs(edges: Any, ids: np.ndarray | None) -> np.ndarray:
     if edges.ndim != 2 or edges.shape[1] != 2:
         hint = "; transpose it" if edges.ndim == 2 and edges.shape[0] == 2 else ""
         raise InputError(f"edges must have shape (E, 2), got {edges.shape}{hint}")
-    return edges if ids is None else node_rows(edges.ravel(), Positions(ids)).reshape(-1, 2)
+    return edges if ids is None else Positions(ids).rows(edges.ravel()).reshape(-1, 2)
 
 
 @errors_about("edges")

@@ -187,6 +187,8 @@ class Positions:
 
     def rows(self, wanted: list[Any] | np.ndarray) -> np.ndarray:
         """Row numbers of ids; an `UnknownNodesError` names one that does not exist."""
+        if isinstance(wanted, np.ndarray) and wanted.dtype.kind != "i":
+            wanted = listed(wanted, "node ids")
         if self._order is not None:
             items = () if isinstance(wanted, np.ndarray) else wanted
             if odd := [node for node in items if type(node) is not int or abs(node) >= 2**63]:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError, listing, warn_ignored
 from graphgate.graph.graph import Graph
 from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.validation import Positions, node_rows, plain
@@ -36,6 +36,7 @@ from graphgate.io.word2vec import open_word2vec, write_word2vec
 READABLE_ENDINGS = (".parquet", ".csv", ".npz", ".txt")
 EMBEDDING_ENDINGS = (*READABLE_ENDINGS, ".npy", ".sql", ".jsonl")
 _COLUMNS = b"graphgate.columns"  # in the metadata of a Parquet file
+_ARRAYS = ("ids", "embedding", "labels", "labelled", "columns")  # in .npz
 LABEL_ENDINGS = (".parquet", ".csv", ".npz", ".sql", ".jsonl")  # formats that can store labels
 
 
@@ -144,8 +145,10 @@ class Embedding:
         return frame.set_index(pandas.Index(ids, name="node_id")).drop(columns="node_id")
 
     def save(self, path: StrPath) -> Path:
-        """Write the embedding as `write_embedding` does; formats without labels leave them out."""
+        """Write the embedding as `write_embedding` does; warns of labels that a format lacks."""
         holds = Path(path).suffix.lower() in LABEL_ENDINGS
+        lost = ["labels"] * (self.labels is not None and not holds)
+        warn_ignored(str(path), "part", lost, f"to keep them, write {', '.join(LABEL_ENDINGS)}")
         labels = self.labels if holds else None
         return write_embedding(path, self.ids, self.vectors, labels, columns=self.columns)
 
@@ -188,6 +191,8 @@ def write_embedding(
     labels : one value per node, None where a node has none; .txt and .npy cannot store them.
     columns : names of what the vectors were made from, which .parquet and .npz store.
 
+    A warning says that .npy has no ids, unless they are 0 … N-1.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -208,6 +213,8 @@ def write_embedding(
         raise InputError(f"got an embedding of shape {values.shape}, but {len(names):,} node ids")
     if ending in (".parquet", ".csv"):
         return _write_table(target, names, values, classes, columns)
+    if ending == ".npy" and names.to_pylist() != [*range(len(names))]:
+        warn_ignored(str(path), "part", ["ids"], "rows are in the order of the nodes")
     with replacing(target) as temporary, temporary.open("wb") as file:
         if ending == ".npy":
             np.save(file, np.ascontiguousarray(values), allow_pickle=False)
@@ -346,6 +353,7 @@ def _read_table(path: Path) -> Embedding:
     conversions: dict[str, Conversion] = {"node_id": "text", "label": "text"}
     conversions |= dict.fromkeys(vectors, "number")
     columns = dict(table.columns([n for n in table.names if n in conversions], conversions))
+    warn_ignored(str(path), "column", [n for n in table.names if n not in conversions])
     (ids,) = spelled_ids(table, id_column(table, "node_id", columns["node_id"]))
     classes = [columns[name] for name in columns if name == "label"]
     if classes and pa.types.is_dictionary(classes[0].type):
@@ -401,6 +409,7 @@ def _read_npz(path: Path) -> Embedding:
         raise InputError(f"{path} lacks the array {lacking[0]!r}")
     ids, labels, given = arrays["ids"], arrays.get("labels"), arrays.get("labelled")
     columns = arrays.get("columns")
+    warn_ignored(str(path), "array", [name for name in arrays if name not in _ARRAYS])
     if any(part is not None and part.ndim != 1 for part in (ids, labels, given, columns)):
         raise InputError(f"{path}: ids, labels, labelled and columns must have one dimension each")
     listed = None if labels is None else labels.tolist()

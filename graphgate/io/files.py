@@ -157,21 +157,15 @@ def parse_json(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def json_lines(path: StrPath) -> list[Any]:
-    """The lines of a JSON-lines file, none if it does not exist; an unfinished one is left out."""
+def complete_lines(path: StrPath) -> list[bytes]:
+    """The lines of a file, none if it does not exist; one without an end is left out."""
     try:
-        if not Path(path).exists():
-            return []
-        *lines, _ = check_file(path).read_bytes().split(b"\n")
+        Path(path).stat()
+        return check_file(path).read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    content = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            content.append(parse_json(line.decode("utf-8")))
-        except (ValueError, RecursionError):
-            raise InputError(f"line {number} of {path} is not JSON; remove it") from None
-    return content
 
 
 def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:

@@ -37,7 +37,7 @@ _KINDS = {
     "tables": ("a {} {}", "from_tables(edges, nodes)"),
     "files": ("the path of a file", "read_graph(edges, nodes)"),
     "igraph": ("an igraph {}", "from_networkx(g.to_networkx())"),
-    "dgl": ("a {} of DGL", "from_networkx(dgl.to_networkx(g))"),
+    "dgl": ("a {} of DGL", "from_networkx(dgl.to_networkx(g, node_attrs=[*g.ndata]))"),
 }
 
 

@@ -1,14 +1,18 @@
 """`Graph` -> tables of edges and nodes, which `from_tables` and `read_graph` read back."""
 
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from graphgate.errors import InputError
-from graphgate.graph.column_kinds import Column
+from graphgate.errors import InputError, InputWarning, warn_ignored
+from graphgate.graph.column_kinds import Column, moments_of
 from graphgate.graph.graph import Graph
 from graphgate.io.files import StrPath, make_folder
 from graphgate.io.table_files import TABLE_ENDINGS, write_table
@@ -22,14 +26,23 @@ def to_tables(graph: Graph, *, id: str = "id", label: str = "label") -> tuple[pa
     listed once.
 
     Nodes have the columns `id`, one per attribute and, where there are labels, `label`. Numbers,
-    booleans and categories (as Arrow dictionaries) are null where missing. Words are lists where
-    all counts are small integers, otherwise maps from words to counts. Features that are not
+    booleans, dates and categories (as Arrow dictionaries) are null where missing. Words are lists
+    where all counts are small integers, otherwise maps from words to counts. Features that are not
     attributes are one column each, or a single map if they are sparse.
+
+    A warning names what tables do not hold: splits, and options for reading them, such as
+    `directed=True`.
 
     >>> edges, nodes = to_tables(Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]))
     >>> edges.to_pydict()
     {'source': ['p'], 'target': ['q']}
     """
+    tables = _tables(graph, id, label)
+    _note(graph, "the tables", {"directed": True} if graph.directed else {})
+    return tables
+
+
+def _tables(graph: Graph, id: str = "id", label: str = "label") -> tuple[pa.Table, pa.Table]:
     ids = id_array(graph.ids)
     columns = _node_columns(graph)
     if taken := columns.keys() & {id, label}:
@@ -54,8 +67,9 @@ def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Pa
     ----------
     folder : where the files `edges` and `nodes` go; created if necessary.
     ending : ".csv" or ".parquet". The columns are those of `to_tables`. CSV has no lists, so words
-        become text, and sparse 0/1 features without names become a column `words` of w0, w1, …,
-        to be read with `words=["words"]`; other sparse features become one column each.
+        become text, and sparse 0/1 features without names become a column `words` of w0, w1, …;
+        other sparse features become one column each. A warning names splits, which are not
+        written, and the options with which `read_graph` makes the same graph.
 
     Returns
     -------
@@ -71,27 +85,71 @@ def write_graph(folder: StrPath, graph: Graph, ending: str = ".csv") -> tuple[Pa
     """
     if ending not in TABLE_ENDINGS:
         raise InputError(f"a graph is written as {' or '.join(TABLE_ENDINGS)}, not {ending!r}")
-    edges, nodes = to_tables(graph)
+    edges, nodes = _tables(graph)
+    options: dict[str, Any] = {"directed": True} if graph.directed else {}
     if ending == ".csv":
+        options |= _spelled(nodes, graph)
         nodes = _flat(nodes, graph)
     target = make_folder(folder)
-    return (
+    paths = (
         write_table(target / f"edges{ending}", edges),
         write_table(target / f"nodes{ending}", nodes),
     )
+    _note(graph, str(folder), options)
+    return paths
+
+
+def _note(graph: Graph, where: str, options: Mapping[str, Any]) -> None:
+    """Warn about what tables do not hold; `options` read them as they were."""
+    warn_ignored(where, "split", list(graph.splits), "tables have no place for splits")
+    if options:
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        warnings.warn(InputWarning(f"{where}: read the same graph with {given}"), stacklevel=3)
+
+
+def _spelled(nodes: pa.Table, graph: Graph) -> dict[str, list[str]]:
+    """The columns whose kind is not that of their cells in a text file, by option."""
+    table = graph.attributes
+    if table is None:
+        binary = "features" in nodes.column_names and graph.feature_names is None
+        return {"words": ["words"]} if binary and (graph.x.data == 1).all() else {}
+    options = {
+        "words": [name for name in table if table[name].kind == "words"],
+        "categories": [name for name in table if _looks_numeric(table[name])],
+    }
+    return {option: names for option, names in options.items() if names}
+
+
+def _looks_numeric(column: Column) -> bool:
+    """Whether a category would be read as numbers, booleans or dates from a text file."""
+    if column.kind != "category" or not column.vocabulary:
+        return False
+    spelled = pa.array([str(value).lower() for value in column.vocabulary])
+    for kind in (pa.float64(), pa.bool_(), pa.timestamp("us")):
+        with suppress(pa.ArrowInvalid):
+            spelled.cast(kind)
+            return True
+    return False
 
 
 def _node_columns(graph: Graph) -> dict[str, pa.Array]:
     if graph.attributes is not None:
-        return {
-            name: attribute_array(graph.attributes.column(name)) for name in graph.attributes.names
-        }
+        return {name: _stored(graph.attributes[name]) for name in graph.attributes}
     if graph.x is None:
         return {}
     names = graph.feature_names or tuple(f"feature {at}" for at in range(graph.n_features))
     if isinstance(graph.x, np.ndarray):
         return {name: pa.array(graph.x[:, at]) for at, name in enumerate(names)}
     return {"features": _map(graph.x, names)}
+
+
+def _stored(column: Column) -> pa.Array:
+    """The values, dates as such: without a time of day if none has one."""
+    moments = moments_of(column)
+    if moments is None:
+        return attribute_array(column)
+    days = moments.astype("datetime64[D]")
+    return pa.array(days if ((days == moments) | np.isnat(moments)).all() else moments)
 
 
 def attribute_array(column: Column) -> pa.Array:

@@ -51,13 +51,10 @@ def append(path: Path, line: bytes) -> None:
         file.seek(0)
         complete = file.read().rfind(b"\n") + 1
         file.truncate(complete)
-        try:
-            if file.write(line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(file.fileno())
-        except BaseException:
+        if file.write(line) < len(line):  # a full disk
             file.truncate(complete)
-            raise
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(file.fileno())
     _sync(path.parent)
 
 

@@ -123,6 +123,8 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
     try:
         if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
             named = any(name is not None for name in frame.index.names)
+            if not named and frame.index.dtype.kind not in "iu":
+                warn_ignored(what, "index", ["it has no name"], "name it to make it a column")
             frame = frame.reset_index() if named else frame
             check_names(what, list(frame.columns))  # Arrow would convert any name to text
             return pa.Table.from_pandas(frame, preserve_index=False)
@@ -233,20 +235,23 @@ def _typed_array(
 
 
 FRACTIONS = "fractions, which are not classes"
+_MOST = 20  # classes that may be fractions, such as half stars
 
 
 def has_fractions(values: Iterable[Any]) -> bool:
-    """Whether these are the values of a regression target: floats, not all of them integers."""
-    numbers = np.array([value for value in values if isinstance(value, (float, np.floating))])
-    numbers = numbers[~np.isnan(numbers)]
-    return bool((np.isinf(numbers) | (numbers != np.floor(numbers))).any())
+    """Whether floats are among the values that are not integers."""
+    given = np.array([value for value in values if isinstance(value, (float, np.floating))])
+    given = given[~np.isnan(given)]
+    return bool((np.isinf(given) | (given != np.floor(given))).any())
 
 
 def checked_labels(values: list[Any] | None, where: str, name: str) -> list[Any] | None:
-    """Labels of nodes, or None, with a warning, if they are not classes."""
-    if values is None or not has_fractions(values):
+    """Labels of nodes, or None, with a warning, if they are the values of a regression target."""
+    given = [value for value in values or () if not is_missing(value)]
+    classes = len(set(given)) if has_fractions(given) else 0
+    if classes <= max(_MOST, len(given) / 2):
         return values
-    warn_ignored(where, "label", [f"{name} ({FRACTIONS})"], "write classes as integers or text")
+    warn_ignored(where, "label", [f"{name} ({FRACTIONS})"], "pass classes as integers or text")
     return None
 
 

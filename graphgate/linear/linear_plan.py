@@ -9,7 +9,7 @@ import torch
 from graphgate.compute.columns import CHUNK, Blocks
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.decomposition import EXTRA, PASSES
-from graphgate.compute.machine import format_bytes
+from graphgate.compute.machine import shortage
 from graphgate.compute.speed import Work
 from graphgate.errors import MemoryLimitError
 
@@ -113,10 +113,9 @@ class LinearPlan:
         room = available - narrow.bytes + _BUFFERS * narrow.blocks.width * column
         smaller = replace(plan, blocks=_blocks(sizes, column, dtype, room=max(0, room)))
         if limit is not None and smaller.bytes > available + limit // 5:
+            lacks = shortage(smaller.bytes, max(0, available), limited=True)
             raise MemoryLimitError(
-                f"the fit needs about {format_bytes(smaller.bytes)} of memory beside the graph, "
-                f"even a few columns at a time, but memory_limit leaves "
-                f"{format_bytes(max(0, available))}; raise it, or use fewer components and "
+                f"even a few columns at a time, the fit {lacks}, or use fewer components and "
                 "structure=False",
                 needed=smaller.bytes,
                 available=available,

@@ -44,13 +44,14 @@ class StructureFactors:
     def rank(self) -> int:
         return int(self.vectors.shape[1])
 
-    def n_without_place(self, graph: Graph) -> int:
-        """How many nodes have neighbors, but none that is known."""
+    def without_place(self, graph: Graph) -> np.ndarray:
+        """(N,) whether a node has neighbors, but none that is known."""
         known = (self._rows(graph) >= 0).astype(np.int64)
         attended = graph.attended
         running = np.concatenate([[0], np.cumsum(known[attended.indices])])
         n_known = np.diff(running[attended.indptr])
-        return int(((n_known == 0) & (np.diff(attended.indptr) > 0)).sum())
+        placeless: np.ndarray = (n_known == 0) & (np.diff(attended.indptr) > 0)
+        return placeless
 
     def _rows(self, graph: Graph) -> np.ndarray:
         return find_rows(self.ids, plain_ids(graph.ids))

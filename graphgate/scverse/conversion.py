@@ -28,7 +28,9 @@ def from_anndata(
 ) -> Graph:
     """The graph that `embed_anndata` learns from, with labels and splits.
 
-    Node ids are obs_names, feature names var_names. `labels_key` and `split_key` are columns of
+    Only what the parameters name is read; other columns of obs, layers and so on are not used, and
+    cells are not neighbors of themselves. Node ids are obs_names, feature names var_names.
+    `labels_key` and `split_key` are columns of
     obs; for the other parameters see `embed_anndata`.
 
     Examples

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, InputWarning, listing
+from graphgate.errors import InputError, InputWarning, listing, warn_ignored
 from graphgate.graph.validation import Features
 
 
@@ -94,6 +94,8 @@ def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Fe
                 f"the AnnData lacks {len(missing):,} of the {len(genes):,} genes that the model "
                 f"was trained on: {listing(missing)}; add them (0 where a gene was not measured)"
             )
+        unknown = names.difference(list(genes), sort=False)
+        warn_ignored("the AnnData", "gene", list(unknown), "the model was not trained on them")
         x = sp.csr_array(x)[:, columns] if sp.issparse(x) else x[:, columns]
         names = names[columns]
     values = x.data if sp.issparse(x) else x

@@ -122,6 +122,12 @@ def _by_coordinates(adata: Any, options: TissueOptions, samples: np.ndarray) -> 
         [rows[_neighbor_pairs(places[rows], options, adata.obs_names[rows[0]])] for rows in parts]
     )
     n = adata.n_obs
+    if not len(edges) and len(nearest := _nearest(places, parts)):
+        raise InputError(
+            f"no two cells are within radius={options.radius:g} of each other; half of the cells "
+            f"have their nearest neighbor within {np.median(nearest):.4g}, so use a larger radius, "
+            "or n_neighbors"
+        )
     if isolated := n - len(np.unique(edges)):
         warnings.warn(
             f"{isolated:,} of {n:,} cells have no neighbor within {options.radius:g}; use a larger "
@@ -130,6 +136,13 @@ def _by_coordinates(adata: Any, options: TissueOptions, samples: np.ndarray) -> 
             stacklevel=4,
         )
     return sp.coo_array((np.ones(len(edges), np.float32), (edges[:, 0], edges[:, 1])), (n, n))
+
+
+def _nearest(places: np.ndarray, parts: list[np.ndarray]) -> np.ndarray:
+    """The distance of each cell to the nearest of its sample, where there are others in it."""
+    several = [places[rows] for rows in parts if len(rows) > 1]
+    distances = [KDTree(sample).query(sample, 2)[0][:, 1] for sample in several]
+    return np.concatenate([np.empty(0), *distances])
 
 
 def _coordinates(adata: Any) -> np.ndarray:
@@ -223,6 +236,14 @@ def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, b
     attended = sp.csr_array(adata.obsp[key])
     directed = bool((attended != attended.T).nnz)
     entries = attended.T.tocoo()
+    loops = entries.row == entries.col
+    if count := int(np.count_nonzero(entries.data[loops])):
+        warnings.warn(
+            f"ignored {count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] from a cell to "
+            "itself",
+            InputWarning,
+            stacklevel=4,
+        )
     across = samples[entries.row] != samples[entries.col]
     if across.any():
         count = int(across.sum() if directed else across.sum() // 2)

@@ -1,10 +1,10 @@
 """Counts and times of requests, in the text format of Prometheus."""
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
+
+from graphgate.compute.machine import resident_bytes
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"))
@@ -59,15 +59,6 @@ class Metrics:
             kind = "counter" if name.endswith("_total") else "gauge"
             lines += [f"# TYPE {name} {kind}", f"{name} {value}"]
         return "\n".join(lines) + "\n"
-
-
-def resident_bytes() -> int:
-    """Memory of this process; 0 where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except (OSError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _histogram(path: str, buckets: list[int], seconds: float) -> list[str]:

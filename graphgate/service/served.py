@@ -40,7 +40,8 @@ class Served:
     @classmethod
     def of(cls, store: Store, before: "Served | None" = None) -> Self:
         """A version; the index of the one before it is used where there is one."""
-        ids, vectors, _ = store.vectors()
+        stored = store.vectors()
+        ids, vectors = stored.ids, stored.vectors
         if before is None:
             index = LiveIndex.of(ids, store.vector_index)
         else:

@@ -87,7 +87,8 @@ def read_identity(folder: Path) -> Identity:
     if not path.is_file():
         if (folder / "nodes.lance").is_dir():
             raise InputError(
-                f"{folder} is a store without a format version; create it again from its graph"
+                f"{path} is missing, so the store may be of any format; restore a copy of this "
+                "file, or create the store again from its graph"
             )
         seen = "is not a store" if folder.exists() else "does not exist"
         raise InputError(f"{folder} {seen}; create one from a graph first")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from graphgate.compute.counts import GraphCounts
-from graphgate.compute.machine import available_bytes, format_bytes
+from graphgate.compute.machine import available_bytes, shortage
 from graphgate.compute.processes import current_processes
 from graphgate.errors import MemoryLimitError
 from graphgate.graph.graph import Graph
@@ -44,8 +44,7 @@ def training_objective(
     plan = fitting_plan(plan, room, processes.size)
     if limit is not None and (needed := training_bytes(plan)) > limit:
         raise MemoryLimitError(
-            f"training needs about {format_bytes(needed)} of memory beside the graph, but "
-            f"memory_limit leaves {format_bytes(limit)}; raise it, or use smaller dims",
+            f"training {shortage(needed, limit, limited=True)}, or use smaller dims",
             needed=needed,
             available=limit,
         )

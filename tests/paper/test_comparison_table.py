@@ -17,7 +17,8 @@ def store_run(folder, method: str, graph: str, seed: int = 0, stopped: str = "",
 
 
 def test_the_runs_of_the_comparison(tmp_path):
-    (tmp_path / "towns.npz").touch()
+    for name in ("towns", "cora"):  # of which one is a citation graph
+        (tmp_path / f"{name}.npz").touch()
     table = reproduce(
         "quality", methods=["linear", "dgi"], graphs=tmp_path, results=tmp_path, run=False
     )

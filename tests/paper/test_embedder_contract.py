@@ -21,6 +21,7 @@ from graphgate.paper.experiments.protocol import hide
 pytestmark = [
     pytest.mark.filterwarnings("ignore::graphgate.errors.TrainingWarning"),
     pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning"),
+    pytest.mark.filterwarnings("ignore:.*nodes have the same vector"),
 ]
 
 # Name -> an estimator with little work to do and a fixed random_state.

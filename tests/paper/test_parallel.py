@@ -118,7 +118,8 @@ def test_evaluate_uses_one_core_where_torch_has_one(empty_folder):
 
 def test_evaluate_uses_one_core_where_a_variable_says_so(tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-    path = [str(Path(__file__).parent), str(Path(parallel.__file__).parents[2])]
+    here = Path(__file__).parent
+    path = [*map(str, (here, here.parent, Path(parallel.__file__).parents[3]))]
     environment |= {"PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", "import test_parallel; print(test_parallel.used_cores())"],

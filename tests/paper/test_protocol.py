@@ -272,6 +272,7 @@ def changes_of(graph: Graph, chosen: np.ndarray) -> dict[str, Graph]:
     }
 
 
+@pytest.mark.filterwarnings("ignore:.*nodes have the same vector")
 @pytest.mark.parametrize("unseen", [("test",), ("test", "val")], ids=" ".join)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_nothing_about_unseen_nodes_reaches_the_weights(unseen, seed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -18,32 +19,35 @@ from experiment_runs import (
     a_run,
     files,
     grid_of,
+    stored_lines,
 )
 
 import graphgate
 from graphgate.cli.inputs import parse_params
 from graphgate.datasets.citation import load_dataset
 from graphgate.errors import InputError
+from graphgate.io.files import complete_lines
 from graphgate.paper.experiments import run_store
-from graphgate.paper.experiments.experiment import Experiment, find_experiment
+from graphgate.paper.experiments.experiment import SETTINGS, Experiment, find_experiment
 from graphgate.paper.experiments.methods import ROWS
-from graphgate.paper.experiments.reproduce import TABLES, table_experiments
+from graphgate.paper.experiments.protocol import RunResult
+from graphgate.paper.experiments.reproduce import TABLES, table_experiments, table_rows
 from graphgate.paper.experiments.results_table import ResultsTable
-from graphgate.paper.experiments.run_store import RunSpec
+from graphgate.paper.experiments.run_store import RunSpec, RunStore
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
 def test_rows_are_in_the_order_of_the_methods():
     def titles(table: str, methods=None) -> list[str]:
-        cells = table_experiments(table, methods, ["cora", "citeseer"])
+        cells = table_experiments(table, table_rows(table, methods), ["cora", "citeseer"])
         return [title for _, title, _ in ResultsTable(grid_of(*cells), ["cora"]).rows]
 
     for table in ("transductive", "inductive"):
         expected = [
-            method.title
-            for method in ROWS.values()
-            if "paper" in method.tables and find_experiment(method.name, "cora", table)
+            row.title
+            for row in ROWS.values()
+            if row.name in TABLES[table][0] and find_experiment(row.name, "cora", table)
         ]
         assert titles(table) == expected
     mine = "experiment_runs:Drawn"
@@ -55,7 +59,7 @@ def test_rows_are_in_the_order_of_the_methods():
 
 
 def test_the_experiments_of_a_table():
-    cells = table_experiments("transductive", None, ["citeseer", "cora"])
+    cells = table_experiments("transductive", table_rows("transductive"), ["citeseer", "cora"])
     assert {of.setting for of in cells} == {"transductive"}
     gate = [of.dataset for of in cells if of.method == "gate"]
     assert gate == ["citeseer", "cora"]
@@ -68,7 +72,7 @@ def test_the_experiments_of_a_table():
     ("table", "methods", "datasets", "words"),
     [
         ("table 2", None, ["cora"], "unknown table 'table 2'; use one of transductive, ind"),
-        ("transductive", ["gcnn"], ["cora"], "unknown method 'gcnn'; use one of raw, "),
+        ("transductive", ["gcnn"], ["cora"], "unknown method 'gcnn'; use one of linear, "),
         ("transductive", ["gcn", ""], ["cora"], "unknown method ''"),
         ("transductive", ["gcn"], ["ogbn"], "unknown dataset 'ogbn'"),
         ("transductive", ["a:B"], ["ogbn"], "unknown dataset 'ogbn'"),
@@ -78,7 +82,7 @@ def test_the_experiments_of_a_table():
 )
 def test_unknown_tables_methods_and_datasets(table, methods, datasets, words):
     with pytest.raises(InputError, match=words):
-        table_experiments(table, methods, datasets)
+        graphgate.reproduce(table, methods=methods, datasets=datasets, run=False)
 
 
 OWN = '''
@@ -136,9 +140,10 @@ PROMISED = {"method", "dataset", "setting", "runs", "mean", "std", "paper", "spl
 def test_reproduce_runs_and_reports(run, module):
     wanted = reproduce(f"{module}:Sketch")
     code, out, err = run(*wanted, "--jobs", "1", "--json", "cells.json")
-    assert (code, out, err) == (0, "3 new runs; all runs are in runs\n", "")
-    stored_runs = files()
-    assert len(stored_runs) == 3
+    assert (code, err) == (0, "")
+    assert out == "3 new runs; all runs are in runs\nwrote cells.json\n"
+    lines = stored_lines()
+    assert len(lines) == 3
     (found,) = json.loads(Path("cells.json").read_text("utf-8"))
     assert set(found) >= PROMISED
     assert (found["method"], found["dataset"]) == (f"{module}:Sketch", "citeseer")
@@ -153,9 +158,10 @@ def test_reproduce_runs_and_reports(run, module):
     code, out, err = run(*wanted, "--report", "--json", "again.json")
     assert code == 0, err
     assert Path("again.json").read_bytes() == Path("cells.json").read_bytes()
-    assert files() == stored_runs
+    assert stored_lines() == lines
     assert sorted(os.listdir("tables")) == [f"transductive.{end}" for end in ("json", "md", "tex")]
-    assert Path("tables/transductive.md").read_text("utf-8") == out
+    shown = Path("tables/transductive.md").read_text("utf-8")
+    assert out == f"{shown}wrote again.json\n"
     assert f"{found['mean']:.1f} ± {found['std']:.1f} (3)" in out
     assert r"\begin{tabular}" in Path("tables/transductive.tex").read_text("utf-8")
     assert json.loads(Path("tables/transductive.json").read_text("utf-8")) == [found]
@@ -167,8 +173,8 @@ def test_clustering_and_links_are_run_stored_and_reported(run, module, table):
         *("reproduce", table, "--methods", f"{module}:Sketch", "--datasets", "citeseer"),
         *("--runs", "2", "--results", ".", "--jobs", "1", "--json", "cells.json"),
     ]
-    assert run(*wanted)[:2] == (0, "2 new runs; all runs are in runs\n")
-    assert run(*wanted)[:2] == (0, "0 new runs; all runs are in runs\n")
+    for new in (2, 0):
+        assert run(*wanted)[1] == f"{new} new runs; all runs are in runs\nwrote cells.json\n"
     (found,) = json.loads(Path("cells.json").read_text("utf-8"))
     names = {"clustering": ["nmi", "ari", "accuracy"], "links": ["auc", "ap"]}[table]
     assert list(found["metrics"]) == names
@@ -177,7 +183,8 @@ def test_clustering_and_links_are_run_stored_and_reported(run, module, table):
     assert {name: found["runs"][1][name] for name in names} == {
         name: again.metrics[name] for name in names
     }
-    code, out, err = run(*wanted, "--report")
+    wanted[wanted.index("--jobs") : wanted.index("--jobs") + 2] = ["--report"]
+    code, out, err = run(*wanted)
     assert code == 0, err
     assert f"{found['mean']:.1f} ± {found['std']:.1f} (2)" in out
 
@@ -194,20 +201,16 @@ def test_reproduce_in_python(module):
     assert Path("kept/tables/mine.md").read_text("utf-8") == table.markdown() + "\n"
 
 
-def test_every_stored_file_is_parsed_once(module, monkeypatch):
+def test_every_stored_file_is_read_once(module, monkeypatch):
     given = {"methods": [f"{module}:Sketch"], "datasets": ["citeseer"], "results": "."}
     graphgate.reproduce("transductive", n_runs=3, n_jobs=1, **given)
-    parsed = []
-    loads = json.loads
-
-    def record(text, **options):
-        parsed.append(text)
-        return loads(text, **options)
-
-    monkeypatch.setattr(run_store.json, "loads", record)
+    read = []
+    monkeypatch.setattr(
+        run_store, "complete_lines", lambda path: read.append(path) or complete_lines(path)
+    )
     table = graphgate.reproduce("transductive", n_runs=3, n_jobs=1, **given)
     assert (table.n_new, len(table.to_list()), table.markdown().count("(3)")) == (0, 1, 1)
-    assert len(parsed) == 3
+    assert read == files()
 
 
 @pytest.mark.parametrize("run", [True, False])
@@ -215,7 +218,7 @@ def test_no_dataset_is_loaded_where_nothing_is_missing(module, monkeypatch, run)
     given = {"methods": [f"{module}:Sketch"], "datasets": ["citeseer"], "results": "."}
     graphgate.reproduce("transductive", n_runs=1, n_jobs=1, **given)
     monkeypatch.setattr(run_store, "load_dataset", lambda *_: pytest.fail("loaded"))
-    run_store._dataset.cache_clear()
+    run_store.named_dataset.cache_clear()
     assert graphgate.reproduce("transductive", n_runs=1, run=run, **given).n_new == 0
 
 
@@ -228,34 +231,29 @@ def new_runs(run, wanted: list[str]) -> int:
     return int(out.split()[0])
 
 
+def forget(module: str) -> None:
+    """As in a new process."""
+    sys.modules.pop(module, None)
+
+
 def test_runs_of_changed_code_are_other_runs(run, module, tmp_path):
     wanted, file = reproduce(f"{module}:Sketch"), tmp_path / f"{module}.py"
     assert new_runs(run, wanted) == 3
-    first = {file: Path(file).read_bytes() for file in files()}
+    first = stored_lines()
     file.write_text(CHANGED)
+    assert new_runs(run, wanted) == 0  # the code that was imported is that of the stored runs
+    forget(module)
     assert new_runs(run, wanted) == 3
     assert new_runs(run, wanted) == 0
-    second = set(files()) - set(first)
-    assert len(second) == 3
-    assert {file: Path(file).read_bytes() for file in first} == first
+    assert stored_lines()[:3] == first
     values = [
-        sorted(json.loads(Path(file).read_text("utf-8"))["run"]["accuracy"] for file in part)
-        for part in (first, second)
+        sorted(json.loads(line)["run"]["accuracy"] for line in stored_lines()[i : i + 3])
+        for i in (0, 3)
     ]
-    assert values[0] != values[1]  # the new code has run, not the one that was imported first
+    assert values[0] != values[1]
     file.write_text(OWN)
+    forget(module)
     assert new_runs(run, wanted) == 0
-
-
-def test_another_process_recognizes_the_code(run, module, tmp_path):
-    wanted, file = reproduce(f"{module}:Sketch", runs=1), tmp_path / f"{module}.py"
-    for content in (CHANGED, OWN):
-        file.write_text(content)
-        assert new_runs(run, wanted) == 1
-    command = [sys.executable, "-m", "graphgate", *wanted, "--jobs", "1"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("0 new runs")
 
 
 def test_the_source_is_part_of_the_key_of_user_methods_only(module):
@@ -267,6 +265,7 @@ def test_the_source_is_part_of_the_key_of_user_methods_only(module):
 def test_code_that_changes_during_the_runs_is_refused(module, tmp_path):
     spec = RunSpec.of(Experiment(f"{module}:Sketch", "cora", "transductive"), "public", {}, 0)
     (tmp_path / f"{module}.py").write_text(CHANGED)
+    forget(module)  # as in a process that begins its first run now
     with pytest.raises(InputError, match="has changed since the runs began"):
         spec.run()
 
@@ -283,7 +282,30 @@ def test_a_report_runs_nothing(run, monkeypatch):
     for table in TABLES:
         code, out, err = run("reproduce", table, "--report", "--results", "new/folder")
         assert code == 0, err
-        assert "| GATE" in out
+        assert ("No runs are stored." if table == "quality" else "| GATE") in out
+
+
+@pytest.mark.parametrize("table", ["quality", "edges"])
+def test_a_report_writes_json(run, table):
+    """To a file, and to standard output, where there is nothing else then."""
+    wanted = ["reproduce", table, "--report", "--datasets", "cora", "--results", "kept"]
+    spec = RunSpec.of(find_experiment("deepwalk", "cora", "transductive"), "public", {}, 0)
+    if table == "quality":
+        experiment = find_experiment("linear", "cora", "quality")
+        spec = RunSpec.of(experiment, "public", experiment.params, 0)
+    metrics = dict.fromkeys(SETTINGS[spec.setting].all, 50.0)
+    params = find_experiment(spec.method, "cora", spec.setting).params
+    RunStore("kept/runs").add(
+        dataclasses.replace(spec, params=params), RunResult(0, metrics, 1.0, 1.0, 1)
+    )
+    code, out, err = run(*wanted, "--json", "cells.json")
+    assert code == 0, err
+    (found,) = json.loads(Path("cells.json").read_text("utf-8"))
+    assert (found["method"], found["mean"]) == (spec.method, 50.0)
+    assert Path("kept/tables", f"{table}.json").exists()
+    code, out, err = run(*wanted, "--json", "-")
+    assert code == 0, err
+    assert json.loads(out) == [found]
 
 
 def test_a_seeded_split_is_mentioned(run, module):
@@ -299,7 +321,6 @@ def test_reproduce_on_random_splits(run, module):
     assert run(*wanted, "--jobs", "1")[0] == 0
     (found,) = json.loads(Path("r.json").read_text("utf-8"))
     assert found["split"] == "random"
-    assert all(Path(file).name.startswith("random-00") for file in files())
     assert run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")[1].startswith("2 new runs")
 
 
@@ -312,7 +333,7 @@ def test_a_failing_user_method(run, module):
     )
     assert "ZeroDivisionError: one over none" in err
     assert err.count("\n") == 1
-    assert len(files()) == 2
+    assert len(stored_lines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -328,6 +349,13 @@ def test_a_failing_user_method(run, module):
             "unknown split 'mine'; use one of random, public, seeded",
         ),
         (["inductive", "--methods", "gcn"], "has no cells for 'gcn'"),
+        (
+            ["transductive", "--graphs", "."],
+            "is of the citation graphs; omit graphs",
+        ),
+        (["links", "--split", "random"], "the table 'links' has no choice of a split; omit split"),
+        (["quality", "--split", "public"], "'quality' has no choice of a split; omit split"),
+        (["transductive", "--report"], "--report runs nothing; omit --jobs"),
         (["transductive", "--json", "no/out.json"], "no does not exist"),
         (["transductive", "--json", "out.txt"], "must end in .json"),
         (["transductive", "--methods", "no_such_module:Class"], "No module named 'no_such_module'"),
@@ -388,9 +416,9 @@ def test_a_file_where_the_folder_should_be(run, module, name):
     Path("kept", name).write_text("a file")
     arguments = reproduce(f"{module}:Sketch", runs=1)
     arguments[-1] = "kept"
-    for more in ([], ["--report"]):
-        code, _, err = run(*arguments, "--jobs", "1", *more)
-        if name == "tables" and not more:
+    for more in (["--jobs", "1"], ["--report"]):
+        code, _, err = run(*arguments, *more)
+        if name == "tables" and "--report" not in more:
             assert code == 0
             continue
         assert code == 2
@@ -401,13 +429,13 @@ def test_a_file_where_the_folder_should_be(run, module, name):
 
 def test_a_damaged_run_is_reported_in_one_line(run, module):
     run(*reproduce(f"{module}:Sketch", runs=2), "--jobs", "1")
-    Path(files()[1]).write_text("{")
+    (file,) = files()
+    file.write_bytes(file.read_bytes() + b"{\n")
     for more in ([], ["--report"]):
         code, _, err = run(*reproduce(f"{module}:Sketch", runs=2), *more)
-        assert code == 2
-        assert (
-            err == f"graphgate: {files()[1]} does not contain the run that its name indicates; "
-            "remove it\n"
+        assert (code, err) == (
+            2,
+            f"graphgate: line 3 of {file} is not a run of its method and dataset; remove it\n",
         )
 
 
@@ -531,10 +559,10 @@ def test_killed_it_ends_with_the_same_table(run, module, tmp_path, monkeypatch):
         # The last one after half of the runs, the first of several at any moment of the start.
         for enough in np.linspace(RUNS // 2, 0, KILLS)[::-1]:
             process = start()
-            wait_for(lambda: len(finished()) >= enough, process)  # noqa: B023
+            wait_for(lambda: len(stored_lines()) >= enough, process)  # noqa: B023
             kill(process, 0.3 if enough else 3.0)
         wait_for(lambda: not marked(mark))  # what its children began they may finish
-        before = finished()
+        before = stored_lines()
         assert len(before) >= RUNS // 2, moments
         process = start()
         assert process.wait(timeout=120) == 0, log_of(tmp_path)
@@ -543,8 +571,8 @@ def test_killed_it_ends_with_the_same_table(run, module, tmp_path, monkeypatch):
         for number in marked(mark):
             os.kill(number, signal.SIGKILL)
     assert f"{RUNS - len(before)} new runs; all runs are in runs\n" in log_of(tmp_path), moments
-    assert len(finished()) == RUNS
-    assert before.items() <= finished().items()  # not one was made again
+    assert len(stored_lines()) == RUNS
+    assert stored_lines()[: len(before)] == before  # not one was made again
 
     def table(results: str) -> tuple[list, str]:
         code, out, err = run(*wanted[:-3], results, "--report", "--json", "table.json")
@@ -562,7 +590,7 @@ def test_killed_it_ends_with_the_same_table(run, module, tmp_path, monkeypatch):
 
 INTERRUPTIBLE = """
 import signal, sys
-from graphgate.cli import main
+from graphgate.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
 sys.argv[0] = "graphgate"
 main()
@@ -580,18 +608,13 @@ def test_ctrl_c_ends_all_processes_and_prints_nothing_more(module):
         start_new_session=True,
     )
     try:
-        wait_for(lambda: finished() or process.poll() is not None)
+        wait_for(lambda: stored_lines() or process.poll() is not None)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
         printed, _ = process.communicate(timeout=60)  # until the last of them has ended
     finally:
         process.kill()
     assert (process.returncode, printed) == (130, "interrupted\n")
-    assert 1 <= len(finished()) < RUNS
-
-
-def finished() -> dict[str, bytes]:
-    """Stored runs and their content."""
-    return {file: Path(file).read_bytes() for file in files() if file.endswith(".json")}
+    assert 1 <= len(stored_lines()) < RUNS
 
 
 def log_of(folder: Path) -> str:

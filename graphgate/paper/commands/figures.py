@@ -45,6 +45,7 @@ def figures(
     endings = formats.split(",")
     check_formats(endings)  # before any training
     check_folder(out)
+    charts = ablation_charts(results)
     if edges is None and dataset is None:
         dataset = "cora"
     method = "gate" if model is None else None
@@ -61,7 +62,9 @@ def figures(
         history=None if history is None else history.series,
         formats=endings,
     )
-    for path in [*save_figures(ablation_charts(results), out, endings), *pictures]:
+    if not charts:
+        say(f"no runs of the ablation are in {results}: no bar charts", err=True)
+    for path in [*save_figures(charts, out, endings), *pictures]:
         say(f"wrote {path}")
     if graph.labels is None or not isinstance(encoded.edge_values, Attention):
         return

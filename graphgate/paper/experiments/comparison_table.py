@@ -28,7 +28,8 @@ class ComparisonTable(ResultsTable):
     """
 
     def markdown(self) -> str:
-        return "\n\n".join(filter(None, (self._metric(name) for name in TITLES))) + "\n"
+        tables = filter(None, map(self._metric, TITLES))
+        return ("\n\n".join(tables) or "No runs are stored.") + "\n"
 
     def values(self, method: str, graph: str, metric: str) -> list[float]:
         """The metric in every run that finished."""

@@ -94,16 +94,20 @@ def find_row(name: str) -> Row:
     return ROWS.get(name) or Row(**vars(find_method(name)))
 
 
-@cache
 def source_digest(name: str) -> str | None:
     """A digest of the source of a user's own method; None for the methods of this package.
 
-    Runs of other code are other runs. The source is read when the method is first used, as its
-    module is, and not again in this process.
+    Runs of other code are other runs. The source is read when a class is first used, so that the
+    digest is that of the code in memory.
     """
     if name in ROWS:
         return None
     method = find_method(name)
-    names = dict.fromkeys([method.maker().__module__, method.home.partition(":")[0]])
-    files = [file for module in names if (file := getattr(import_module(module), "__file__", None))]
+    return _digest(method.maker(), method.home.partition(":")[0])
+
+
+@cache
+def _digest(maker: Any, module: str) -> str:
+    names = dict.fromkeys([maker.__module__, module])
+    files = [file for name in names if (file := getattr(import_module(name), "__file__", None))]
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16]

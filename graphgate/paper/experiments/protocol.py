@@ -79,9 +79,9 @@ def run_classification(
     if graph.labels is None or not {"train", "test"} <= graph.splits.keys():
         raise InputError("an evaluation needs labels and the splits 'train' and 'test'")
     if is_classifier(method):
-        predicted, cost = _trained(predict_classes, method, graph, setting, unseen)
+        predicted, cost = trained(predict_classes, method, graph, setting, unseen)
     else:
-        embedding, cost = _trained(embed_nodes, method, graph, setting, unseen)
+        embedding, cost = trained(embed_nodes, method, graph, setting, unseen)
         predicted = probe_predictions(
             embedding, graph.labels, graph.splits["train"], probe=probe, random_state=seed
         )
@@ -90,11 +90,11 @@ def run_classification(
     labels = graph.labels
     f1 = f1_score(labels[test], predicted[test], average="macro", zero_division=0)
     metrics = {
-        "accuracy": _percent(accuracy_score(labels[test], predicted[test])),
-        "macro_f1": _percent(f1),
+        "accuracy": percent(accuracy_score(labels[test], predicted[test])),
+        "macro_f1": percent(f1),
         "val_accuracy": None
         if val is None
-        else _percent(accuracy_score(labels[val], predicted[val])),
+        else percent(accuracy_score(labels[val], predicted[val])),
     }
     return RunResult.of(seed, metrics, cost)
 
@@ -103,7 +103,7 @@ def run_clustering(method: Any, graph: Graph, *, algorithm: str, seed: int) -> R
     """Embed the whole graph, find as many clusters as there are classes, and compare the two."""
     if graph.labels is None:
         raise InputError("clusters are compared with classes, but the graph has no labels")
-    embedding, cost = _trained(embed_nodes, method, graph, "transductive", ())
+    embedding, cost = trained(embed_nodes, method, graph)
     n_clusters = len(graph.classes)
     found = cluster_vectors(embedding, n_clusters, method=algorithm, random_state=seed)
     return RunResult.of(seed, agreement(graph.labels, found), cost)
@@ -117,7 +117,7 @@ def run_links(
     val_size, test_size : fractions of the edges to hold out, drawn with the seed.
     """
     split = split_links(graph, val_size=val_size, test_size=test_size, random_state=seed)
-    _, cost = _trained(embed_nodes, method, split.graph, "transductive", ())
+    _, cost = trained(embed_nodes, method, split.graph)
     return RunResult.of(seed, score_split(method, split), cost)
 
 
@@ -173,12 +173,12 @@ def hide(graph: Graph, unseen: Sequence[str]) -> Graph:
     return graph.without(np.any([nothing, *(graph.splits[name] for name in unseen)], axis=0))
 
 
-def _trained(
+def trained(
     apply: Callable[..., np.ndarray],
     method: Any,
     graph: Graph,
-    setting: str,
-    unseen: Sequence[str],
+    setting: str = "transductive",
+    unseen: Sequence[str] = (),
 ) -> tuple[np.ndarray, Cost]:
     """The output of a method for all nodes, and its cost."""
     with measured() as cost, warnings.catch_warnings():
@@ -202,5 +202,6 @@ def _scored(graph: Graph, split: str) -> np.ndarray:
     return mask
 
 
-def _percent(fraction: float) -> float:
+def percent(fraction: float) -> float:
+    """Rounded, as it is stored."""
     return round(100 * float(fraction), 4)

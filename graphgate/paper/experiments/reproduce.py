@@ -94,6 +94,7 @@ def reproduce(
         raise InputError(f"unknown split {split!r}; use one of {', '.join(_SPLITS)}")
     store = RunStore(Path(results) / "runs")
     archives = {} if graphs is None else list_archives(graphs)
+    archives = {name: path for name, path in archives.items() if name not in NAMES}
     columns = [*NAMES, *archives]
     if table == "quality" and not run:
         columns += [name for name in store.datasets() if name not in columns]

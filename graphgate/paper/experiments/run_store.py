@@ -13,7 +13,7 @@ from graphgate.datasets.archives import read_archive
 from graphgate.datasets.citation import Dataset, load_dataset
 from graphgate.datasets.splits import random_split
 from graphgate.errors import InputError
-from graphgate.io.files import append_json, json_lines, make_folder
+from graphgate.io.files import append_json, complete_lines, make_folder, parse_json
 from graphgate.io.provenance import versions
 from graphgate.paper.experiments.experiment import Experiment
 from graphgate.paper.experiments.methods import find_row, source_digest
@@ -159,10 +159,10 @@ class RunStore:
         """The runs in a file by their keys, each with its split."""
         if file not in self._read:
             runs: dict[str, tuple[str, RunResult]] = {}
-            for number, content in enumerate(json_lines(self.folder / file), start=1):
+            for number, line in enumerate(complete_lines(self.folder / file), start=1):
                 try:
-                    key, split, result = _stored(content, file)
-                except (KeyError, TypeError, ValueError, AttributeError):
+                    key, split, result = _stored(line, file)
+                except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
                     raise InputError(
                         f"line {number} of {self.folder / file} is not a run of its method and "
                         "dataset; remove it"
@@ -172,8 +172,9 @@ class RunStore:
         return self._read[file]
 
 
-def _stored(content: dict[str, Any], file: Path) -> tuple[str, str, RunResult]:
+def _stored(line: bytes, file: Path) -> tuple[str, str, RunResult]:
     """Key, split and result of a stored run; raises an error for anything else."""
+    content = parse_json(line.decode())
     fields = {name: of for name, of in content.items() if name not in ("run", "versions")}
     result = RunResult.from_dict(content["run"], fields["setting"])
     names = {field.name for field in dataclasses.fields(RunSpec)}
