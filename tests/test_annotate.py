@@ -109,6 +109,13 @@ def test_everything_is_written_and_can_be_saved(tissue, quick, tmp_path):
     assert again.obs["gate_cluster"].tolist() == tissue.obs["gate_cluster"].tolist()
 
 
+def test_the_report_on_weights_can_be_saved(tissue, tmp_path):
+    gate = embed_anndata(tissue, random_state=3, weights="auto")
+    record = saved_and_read(tissue, tmp_path / "tissue.h5ad").uns["gate"]
+    assert record["params"]["weights"] == "auto"
+    assert record["report"]["sources"].keys() == gate.report_.sources.keys() == {"x"}
+
+
 def test_linear_by_default_with_edge_scores_and_the_report(tissue, tmp_path):
     gate = embed_anndata(tissue, random_state=3)
     assert type(gate) is LinearGATE

@@ -283,10 +283,15 @@ def test_every_field_has_its_type(good, wrong):
         ("fitted_on", "has_edges", False),
         ("fitted_on", "content", "edges"),
         ("params", "weights", {"own": -1}),
+        ("params", "weights", "all"),
+        ("params", "weights", "auto"),  # there is no evidence
         ("model", "sources", []),
         ("model", "sources", [1]),
-        ("model", "evidence", None),
-        ("model", "evidence", {"sources": [1], "alignments": [1], "structure": [0, 0]}),
+        (
+            "model",
+            "evidence",
+            {"sources": [[[0, 0]] * 4], "alignments": [[0] * 3], "structure": [0] * 2},
+        ),
         ("model", "unit", 0),
         ("model", "unit", -1.0),
         ("model", "shortest", -1e-9),
@@ -315,6 +320,35 @@ def test_every_field_has_its_type(good, wrong):
 )
 def test_numbers_out_of_range(good, where, name, value):
     refusal(with_field(good, where, name, value))
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [
+        ("params", "weights", None),
+        ("model", "evidence", None),
+        ("model", "evidence", {"sources": [1], "alignments": [1], "structure": [0, 0]}),
+    ],
+)
+def test_evidence_belongs_to_weights_that_are_chosen(path, where, name, value):
+    fitted(GRAPHS["undirected"], weights="auto").save(path)
+    LinearGATE.load(path)
+    refusal(with_field(path, where, name, value))
+
+
+@pytest.mark.numerical
+@pytest.mark.parametrize("weights", ["auto", {"own": 2.0}])
+@pytest.mark.parametrize("kind", ["words", "attributes", "no edges", "edges only"])
+def test_weights_and_evidence_are_kept(path, kind, weights):
+    graph = GRAPHS[kind]
+    gate = fitted(graph, weights=weights)
+    gate.save(path)
+    loaded = LinearGATE.load(path)
+    assert loaded.weights == weights
+    assert loaded.report_ == gate.report_
+    assert loaded.model_.evidence == gate.model_.evidence
+    assert same_bytes(loaded.transform(graph), gate.embedding_)
+    assert same_bytes(loaded.fit(graph).embedding_, gate.embedding_)
 
 
 @pytest.mark.parametrize(

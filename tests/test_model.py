@@ -23,7 +23,6 @@ from graphgate.compute.decomposition import EXTRA
 from graphgate.linear import linear_plan
 from graphgate.linear import model as model_module
 from graphgate.linear.model import VIEWS, LinearModel, States, unit_rows
-from graphgate.linear.weights import view_weights
 
 pytestmark = pytest.mark.numerical
 
@@ -42,13 +41,11 @@ def dense_blocks(model: LinearModel, graph: Graph) -> np.ndarray:
     own, step = model.coordinates.transform(graph.x).numpy(), operator(graph, model.unit)
     context = smoothing(step, 10, 0.15) @ own
     parts = [
-        unit(own),
+        0.5 * unit(own),
         unit(context @ model.reconstruction.weights.numpy()),
         unit(smoothing(step, 2, 0.33) @ own),
         unit(averaging(step, 16, 0.05) @ own),
     ]
-    names = ("own", "context", "shallow", "deep")
-    parts = [model.weights[name] * part for name, part in zip(names, parts, strict=True)]
     if model.structure is not None:
         rows = {node: at for at, node in enumerate(model.structure.ids.tolist())}
         v = np.zeros((graph.n_nodes, model.structure.vectors.shape[1]))
@@ -92,12 +89,11 @@ def test_the_embedding_is_the_projection_of_the_views(kind, structure):
 
 def test_weights_are_those_of_the_size(structure_weight):
     model, _, _ = fit(GRAPHS["undirected"])
-    base = {name: view.weight for name, view in VIEWS.items()} | {"factors": structure_weight}
-    sources = [source.weight for source in model.coordinates.sources]
-    assert model.weights == view_weights(base, model.evidence, sources)
-    assert model.weights["factors"] == structure_weight
-    alone = fit(GRAPHS["undirected"], structure=False)[0].weights
-    assert alone.keys() == base.keys() - {"factors"}
+    weights = {name: view.weight for name, view in VIEWS.items()}
+    assert model.weights == weights | {"factors": structure_weight}
+    assert fit(GRAPHS["undirected"], structure=False)[0].weights.keys() == weights.keys() - {
+        "factors"
+    }
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
@@ -152,7 +148,7 @@ def test_a_view_is_one_entry(monkeypatch):
     far_columns = slice(len(model.projection) - far.shape[1], None)
     parts = model.contributions({name: states[name].whole() for name in model.weights})
     np.testing.assert_allclose(
-        parts["far"], model.weights["far"] * far @ model.projection.numpy()[far_columns], atol=1e-9
+        parts["far"], 0.3 * far @ model.projection.numpy()[far_columns], atol=1e-9
     )
     np.testing.assert_allclose(sum(parts.values()), z, atol=1e-9)
 
@@ -177,7 +173,7 @@ def test_what_is_used_without_edges():
     assert "factors" not in states
     assert model.unit == 1
     own = unit(model.coordinates.transform(graph.x).numpy())
-    blocks = np.concatenate([model.weights["own"] * own, 0 * own, own, own], axis=1)
+    blocks = np.concatenate([0.5 * own, 0 * own, own, own], axis=1)
     np.testing.assert_allclose(z @ z.T, blocks @ blocks.T, atol=1e-9)
 
 

@@ -8,7 +8,7 @@ import pytest
 from graphgate import Graph, LinearGATE
 from graphgate.datasets.planted import PLANTED, irrelevant_columns
 from graphgate.linear.edge_decoder import TERMS
-from graphgate.linear.report import LITTLE, LinearReport, SourceReport
+from graphgate.linear.report import LITTLE, LinearReport, SourceReport, WeightsReport
 
 pytestmark = pytest.mark.numerical
 
@@ -40,13 +40,16 @@ def test_edges_that_add_little_are_said(r2, little):
     assert "-" not in found.sentences()[0]  # an R² below zero is no prediction at all
 
 
-def with_sources(counts: dict[str, float], **fields) -> LinearReport:
+def with_sources(counts: dict[str, float], **fields) -> WeightsReport:
     sources = {name: SourceReport(weight, 0.1, None, 0.25) for name, weight in counts.items()}
-    return replace(report(), sources=sources, **fields)
+    given = WeightsReport(
+        **vars(report()), weights={}, sources=sources, structure_r2=None, alignment=None
+    )
+    return replace(given, **fields)
 
 
 def test_advice_never_points_away_from_edges_that_predict_edges():
-    sentences = " ".join(report(0.0, auc=0.9).sentences())
+    sentences = " ".join(with_sources({"x": 1.0}, r2=0.0, edge_auc=0.9).sentences())
     assert "vectors of the features alone" not in sentences
     assert "describe different things" in sentences
 
@@ -96,7 +99,7 @@ def test_the_table_of_sources():
     ids=["one irrelevant column", "beside one that is not", "unlike neighbors"],
 )
 def test_planted_graphs_in_words(planted, words):
-    found = LinearGATE(8, random_state=0, progress=False).fit(planted.graph).report_
+    found = LinearGATE(8, weights="auto", random_state=0, progress=False).fit(planted.graph).report_
     assert words in " ".join(found.sentences())
     assert "features alone" not in " ".join(found.sentences())
 

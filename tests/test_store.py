@@ -15,10 +15,6 @@ from graphgate.store.records import read_vector_rows
 TOWNS = ("Ulm", "Bern", "Graz")
 
 
-# By itself, one number would count: in rows of length 1 that is a sign, which jumps.
-ALL_COLUMNS = {"age": 1, "town": 1, "a.b": 1, "words": 1}
-
-
 def grown_graph(n: int, seed: int = 0, *, directed: bool = False, weighted: bool = False) -> Graph:
     """Two groups of nodes; every node has an edge to some before it, mostly of its group."""
     rng = np.random.default_rng(seed)
@@ -94,7 +90,7 @@ def test_gate_is_that_of_a_full_transform(tmp_path, directed, weighted, params):
 @pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning")
 def test_linear_is_near_a_full_transform(tmp_path, directed, weighted):
     graph = grown_graph(300, directed=directed, weighted=weighted)
-    gate = LinearGATE(n_components=16, random_state=0, weights=ALL_COLUMNS, progress=False)
+    gate = LinearGATE(n_components=16, random_state=0, progress=False)
     store = Store.create(tmp_path / "store", first(graph, 250), gate)
     for start in range(250, 300, 10):
         found = store.add(later(graph, start, start + 10))
@@ -213,7 +209,7 @@ def test_similar_nodes(tmp_path):
 @pytest.mark.filterwarnings("ignore::graphgate.errors.UnknownNodesWarning")
 def test_refresh_is_exact_again(tmp_path):
     graph = grown_graph(300)
-    gate = LinearGATE(n_components=16, random_state=0, weights=ALL_COLUMNS, progress=False)
+    gate = LinearGATE(n_components=16, random_state=0, progress=False)
     store = Store.create(tmp_path / "store", first(graph, 250), gate)
     store.add(later(graph, 250, 300))
     assert "50 nodes" in store.info().accuracy()

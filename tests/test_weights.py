@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from linear_graphs import community_graph, word_graph
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
@@ -10,6 +11,7 @@ from graphgate import Graph, InputError, LinearGATE
 from graphgate.datasets.planted import PLANTED, irrelevant_columns
 from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.matrices import neighbor_means
+from graphgate.linear.report import LinearReport
 from graphgate.linear.weights import (
     ENOUGH,
     FLOOR,
@@ -28,7 +30,9 @@ CLEAR = Prediction(0.3, 100.0)
 
 
 def fitted(graph: Graph, **settings) -> LinearGATE:
-    return LinearGATE(32, random_state=0, progress=False, **settings).fit(graph)
+    return LinearGATE(32, random_state=0, progress=False, **{"weights": "auto"} | settings).fit(
+        graph
+    )
 
 
 def source_weights(gate: LinearGATE) -> dict[str, float]:
@@ -86,12 +90,38 @@ def test_weights_may_be_given_by_name():
         ({"own": "2"}, "must be a positive number"),
         ({"own": True}, "must be a positive number"),
         ({"own": float("nan")}, "must be a positive number"),
-        ([1], "must be a mapping"),
+        ([1], "must be None, 'auto' or a mapping"),
+        ("all", "must be None, 'auto' or a mapping of names to numbers, not 'all'"),
     ],
 )
 def test_other_weights_are_refused(wrong, words):
     with pytest.raises(InputError, match=words):
         fitted(irrelevant_columns(1).graph, weights=wrong)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_by_default_weights_are_those_of_the_views(words, monkeypatch):
+    graph = word_graph(1) if words else community_graph(1)
+    given = fitted(graph, weights=BASE | {"x": 1}).embedding_
+
+    def refused(*_):
+        raise AssertionError("evidence is computed")
+
+    monkeypatch.setattr("graphgate.linear.model.gathered", refused)
+    gate = fitted(graph, weights=None)
+    assert gate.get_params()["weights"] is LinearGATE().weights is None
+    assert gate.embedding_.tobytes() == given.tobytes()
+    assert gate.model_.weights == BASE
+    assert type(gate.report_) is LinearReport  # without a table of sources
+
+
+def test_by_default_columns_of_attributes_are_one_matrix():
+    graph = irrelevant_columns(2).graph
+    gate = fitted(graph, weights=None)
+    encoded = Graph(gate.encoder_.transform(graph.attributes), graph.adjacency, ids=graph.ids)
+    assert gate.embedding_.tobytes() == fitted(encoded, weights=None).embedding_.tobytes()
+    assert source_weights(gate) == {"x": 1.0}
+    assert gate.model_.evidence is None
 
 
 def test_factors_have_no_weight_without_structure():

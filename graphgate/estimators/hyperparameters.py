@@ -14,6 +14,7 @@ from sklearn.utils import check_scalar
 from graphgate.errors import InputError, check_choice, listing
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+AUTO = "auto"  # weights that are chosen from the graph
 LARGEST_SEED = 2**32 - 1  # of NumPy's RandomState, which scikit-learn uses
 _UNITS = {f"{prefix}B": 1000**power for power, prefix in enumerate(["", "k", "M", "G", "T"])}
 _UNITS |= {f"{prefix}iB": 1024**power for power, prefix in enumerate(["K", "M", "G", "T"], 1)}
@@ -186,11 +187,13 @@ def device(name: Any) -> torch.device:
 
 
 def weights(given: Any, names: Sequence[str]) -> dict[str, float]:
-    """Positive weights by names that there are."""
-    if given is None:
+    """Positive weights by names that there are; none where they are not given by name."""
+    if given is None or (isinstance(given, str) and given == AUTO):
         return {}
     if not isinstance(given, Mapping):
-        raise InputError(f"weights must be a mapping of names to numbers, not {given!r}")
+        raise InputError(
+            f"weights must be None, {AUTO!r} or a mapping of names to numbers, not {given!r}"
+        )
     if unknown := [name for name in given if name not in names]:
         raise InputError(
             f"weights has the name {unknown[0]!r}, which is neither a view nor a column; the names "

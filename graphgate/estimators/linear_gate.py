@@ -45,8 +45,7 @@ class LinearGATE(GraphEmbedder):
     has not seen. The features of every node are reconstructed from its neighborhood alone; the
     weights that do so best are the solution of a linear system, so nothing is trained. The vector
     of a node joins its own features, its reconstruction, its neighborhood at two depths, and its
-    place in the graph. Everything that is chosen is chosen from the graph itself; each of these
-    and each column of attributes counts as much as the rest of the data supports it.
+    place in the graph. Everything that is chosen is chosen from the graph itself.
 
     Parameters
     ----------
@@ -55,10 +54,12 @@ class LinearGATE(GraphEmbedder):
     structure : whether vectors contain the place of a node in this graph. It distinguishes nodes
         with equal features, but new nodes have a place only if they are neighbors of nodes given
         to `fit`; switch it off to embed other graphs.
-    weights : of views and of columns of attributes, by name, which are then not chosen from the
-        graph: `{"own": 2, "age": 1}`. The views are "own", "context", "shallow", "deep" and
-        "factors", see `model_.weights`; a column counts 1 where it is fully supported. The name of
-        features given as a matrix is "x".
+    weights : of views and of columns of attributes. None uses the same weights of views for all
+        graphs, and features as one matrix. "auto" chooses them from the graph: each counts as much
+        as the rest of the data supports it. A mapping gives some by name, `{"own": 2, "age": 1}`,
+        and the others are chosen as with "auto". The views are "own", "context", "shallow", "deep"
+        and "factors", see `model_.weights`; a column counts 1 where it is fully supported. The name
+        of features given as a matrix is "x".
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of masks and projections, an int, a NumPy RandomState or None.
     dtype : precision, "float32" or "float64".
@@ -93,7 +94,7 @@ class LinearGATE(GraphEmbedder):
         n_components: int = 128,
         *,
         structure: bool = True,
-        weights: Mapping[str, float] | None = None,
+        weights: Mapping[str, float] | str | None = None,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         dtype: str = "float32",
@@ -140,7 +141,7 @@ class LinearGATE(GraphEmbedder):
         self._params = {
             "n_components": plan.n_components,
             "structure": plan.structure,
-            "weights": dict(options.given) or None,
+            "weights": None if self.weights is None else dict(options.given) or arguments.AUTO,
             "scale": bool(self.scale),
             "random_state": seed,
             "dtype": self._dtype_name,
@@ -235,6 +236,8 @@ class LinearGATE(GraphEmbedder):
 
     def _weight_options(self, graph: Graph, plan: LinearPlan) -> WeightOptions:
         """What weights are chosen from; features that were computed from edges are no evidence."""
+        if self.weights is None:
+            return WeightOptions()
         content = self.fitted_on_.content
         sources: list[FeatureSource] = []
         if content == "attributes" and self.encoder_ is not None:
@@ -271,6 +274,7 @@ class LinearGATE(GraphEmbedder):
             arguments.integer("n_components", self.n_components),
             structure=arguments.boolean("structure", self.structure),
             dtype=arguments.dtype(self.dtype),
+            weighed=self.weights is not None,
             available=available,
             limit=arguments.memory_limit(self.memory_limit),
         )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.estimators.hyperparameters import DTYPES, LARGEST_SEED
+from graphgate.estimators.hyperparameters import AUTO, DTYPES, LARGEST_SEED
 from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
@@ -27,7 +27,7 @@ MOST = SIZES[0]
 PARAMS: Schema = {
     "n_components": int,
     "structure": bool,
-    "weights": (dict, type(None)),
+    "weights": (dict, str, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,
@@ -190,12 +190,17 @@ def _check_header(
             and 0 < source["weight"] <= largest
             for source in sizes["sources"]
         ),
-        "evidence": (sizes["evidence"] is None) == (state.fitted_on.content == "edges")
+        "evidence": (sizes["evidence"] is None)
+        == (params["weights"] is None or state.fitted_on.content == "edges")
         and _has_shape_of_evidence(sizes["evidence"], len(sizes["sources"])),
-        "the weights of params": params["weights"] != {}
-        and all(
-            type(number) in _NUMBER and 0 < number <= largest
-            for number in (params["weights"] or {}).values()
+        "the weights of params": params["weights"] in (None, AUTO)
+        or bool(
+            isinstance(params["weights"], dict)
+            and params["weights"]
+            and all(
+                type(number) in _NUMBER and 0 < number <= largest
+                for number in params["weights"].values()
+            )
         ),
         "shortest": 0 <= sizes["shortest"] <= largest,
         "strength": 0 < sizes["strength"] <= largest,

@@ -185,7 +185,9 @@ def _learned(
 ) -> tuple[np.ndarray, tuple[FeatureSource, ...]]:
     """(F,) the factor of each feature; and sources whose rows and scales are chosen."""
     ends = np.cumsum([source.n_features for source in sources])
-    parts = [x[:, end - s.n_features : end] for end, s in zip(ends, sources, strict=True)]
+    parts = [x]
+    if len(sources) > 1:
+        parts = [x[:, end - s.n_features : end] for end, s in zip(ends, sources, strict=True)]
     counts = [_are_counts(part) for part in parts]
     weights = np.concatenate(
         [
@@ -266,7 +268,7 @@ def _weighted(
         if isinstance(x, np.ndarray):
             weighted: Any = x * weights
             if scaled:
-                weighted *= _row_factors(weighted, places, unit, factors)[:, places]
+                weighted /= _row_divisors(weighted, places, unit, factors)[:, places]
             return weighted.astype(kind, copy=False)
         values = np.empty(x.nnz, dtype=kind)
         for rows in row_chunks(x.shape[0], max(1, _ROWS // max(1, len(sources)))):
@@ -278,21 +280,25 @@ def _weighted(
                     (some, x.indices[start:stop], indptr), (rows.stop - rows.start, x.shape[1])
                 )
                 row = np.repeat(np.arange(part.shape[0]), np.diff(indptr))
-                some *= _row_factors(part, places, unit, factors)[row, places[part.indices]]
+                some /= _row_divisors(part, places, unit, factors)[row, places[part.indices]]
             values[start:stop] = some
     return sp.csr_array((values, x.indices, x.indptr), x.shape)
 
 
-def _row_factors(x: Any, places: np.ndarray, unit: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """(N, S) by what the features of each source are multiplied."""
+def _row_divisors(x: Any, places: np.ndarray, unit: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """(N, S) by what the features of each source are divided."""
     if not unit.any():
-        return np.broadcast_to(factors, (x.shape[0], len(factors)))
+        return np.broadcast_to(1 / factors, (x.shape[0], len(factors)))
     lengths = _row_lengths(x, places, len(factors))
-    return np.where(unit, factors / np.maximum(lengths, 1e-300), factors)
+    return np.maximum(np.where(unit, lengths, 1) / factors, 1e-300)
 
 
 def _row_lengths(x: Any, places: np.ndarray, n_sources: int) -> np.ndarray:
     """(N, S), the lengths of the rows of each source."""
+    if n_sources == 1:
+        if isinstance(x, np.ndarray):
+            return np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
+        return np.sqrt(x.multiply(x).sum(axis=1))[:, None]
     if isinstance(x, np.ndarray):
         starts = np.flatnonzero(np.diff(places, prepend=-1))
         return np.sqrt(np.add.reduceat(x * x, starts, axis=1))

@@ -77,6 +77,7 @@ class LinearPlan:
 
     sizes : of what is computed; no factors where structure is not used or there are no edges.
     blocks : how matrices are divided.
+    weighed : whether weights are chosen from the graph.
     """
 
     counts: GraphCounts
@@ -85,6 +86,7 @@ class LinearPlan:
     dtype: torch.dtype
     sizes: Sizes
     blocks: Blocks
+    weighed: bool = False
 
     @classmethod
     def of(
@@ -94,6 +96,7 @@ class LinearPlan:
         *,
         structure: bool = True,
         dtype: torch.dtype = torch.float32,
+        weighed: bool = False,
         available: int | None = None,
         limit: int | None = None,
     ) -> Self:
@@ -105,7 +108,8 @@ class LinearPlan:
         """
         sizes = Sizes.of(counts.nodes).within(counts, structure=structure)
         column = counts.nodes * dtype.itemsize
-        plan = cls(counts, n_components, structure, dtype, sizes, _blocks(sizes, column, dtype))
+        blocks = _blocks(sizes, column, dtype)
+        plan = cls(counts, n_components, structure, dtype, sizes, blocks, weighed)
         if available is None or plan.bytes <= available:
             return plan
         # All of it but states and blocks of columns stays.
@@ -163,9 +167,8 @@ class LinearPlan:
         thinned = (_STATES + 1) * compared * column
         if self.blocks.spilled:
             states, thinned, views = 0, 0, 4 * min(n, CHUNK) * (4 * r + k) * size
-        evidence = (
-            _EVIDENCE * column * (not self.blocks.spilled) + _BUFFERS * min(width, r) * column
-        )
+        evidence = _EVIDENCE * (not self.blocks.spilled) + _BUFFERS * min(width, r)
+        weighing = (x + 2 * factors + 5 * pairs + evidence * column) * self.weighed
         thinned += _BUFFERS * min(width, compared) * column
         ends = 3 * min(n, 4 * MOST_HIDDEN) * max(compared, k) * size
         model = x + 2 * factors + operator + states
@@ -175,7 +178,7 @@ class LinearPlan:
         return {
             "coordinates": features + 2 * min(width, r + EXTRA) * column,
             "structure": x + structure,
-            "weighing": x + 2 * factors + 5 * pairs + evidence,
+            "weighing": weighing,
             "normalizing": x + 2 * factors + normalizing,
             "propagating": model + max(_BUFFERS * min(width, r) * column, views),
             "reducing": model + views + embedding,
@@ -187,8 +190,8 @@ class LinearPlan:
         """About how often `Columns` reports that it has advanced."""
         columns = (self.sizes.coordinates, self.sizes.decoder_coordinates)
         blocks = sum(-(-count // self.blocks.width) for count in columns)
-        blocks += -(-_EVIDENCE // self.blocks.width)
-        return blocks + 11 + 24 * bool(self.sizes.factors)
+        blocks += (1 - (-_EVIDENCE // self.blocks.width)) * self.weighed
+        return blocks + 10 + 24 * bool(self.sizes.factors)
 
     def work(self) -> Work:
         """What a fit computes, as far as it takes time."""
@@ -197,17 +200,18 @@ class LinearPlan:
         columns, spilled = 4 * r + k, self.blocks.spilled
         # A decomposition, or one pass over all columns.
         described = min(_PRODUCTS * (r + EXTRA), 2 * counts.features) + 2 * r + compared
-        described += _EVIDENCE
+        evidence = _EVIDENCE * self.weighed
+        described += evidence
         places = 2 * (_PRODUCTS * (k + EXTRA) + k) if k else 0
         # 16 steps of all nodes and 10 of a half; sums over the steps read the rows again.
         gathered = (counts.pairs + 3 * n) * (26 * (r + compared) + places)
-        gathered += counts.pairs * _EVIDENCE // 3
+        gathered += counts.pairs * evidence // 3
         gathered += _SPILLED * n * _STATES * r * spilled
         read = counts.entries * described
         # Half of a Gram matrix, or four passes; then two products with fewer columns.
         reduced = min(columns / 2, _PRODUCTS * (d + EXTRA)) + 2 * d
         dense = n * (3 * r**2 + 2 * compared**2 + columns * reduced)
-        dense += n * (_EVIDENCE + min(k, 64)) ** 2
+        dense += n * (evidence + min(k, 64)) ** 2 * self.weighed
         dense += n * (2 * r**2 * spilled + 2 * 12 * (k + EXTRA) ** 2 * bool(k))
         if counts.sparse:
             return Work(sparse=read, gathered=gathered, dense=dense)

@@ -73,12 +73,13 @@ class WeightOptions:
 
     sources : of the features, in their order; without any, they are one source.
     given : weights by the name of a view or source, which are not chosen.
-    chosen : whether the others are; not where features were computed from the edges.
+    chosen : whether the others are, rather than those of `VIEWS`; not where features were computed
+        from the edges.
     """
 
     sources: Sequence[FeatureSource] = ()
     given: Mapping[str, float] = field(default_factory=dict)
-    chosen: bool = True
+    chosen: bool = False
 
 
 # --- the solution --------------------------------------------------------------------------------
@@ -251,7 +252,7 @@ class LinearModel:
     structure : its structure factors; None where they are not used or there are no edges.
     weights : of the views, by name, in the order of their columns.
     projection : (4r + k, D) from the columns of the views to the embedding.
-    evidence : what weights were chosen by; None where features were computed from the edges.
+    evidence : what weights were chosen by; None where they were not chosen.
     """
 
     unit: float

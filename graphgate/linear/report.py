@@ -1,11 +1,10 @@
 """Label-free diagnostics of a fit."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
-from graphgate.linear.evidence import Prediction
+from graphgate.linear.evidence import Evidence, Prediction
 from graphgate.linear.model import LinearModel
 from graphgate.linear.weights import SIGNIFICANT
 
@@ -43,11 +42,6 @@ class LinearReport:
         were too few edges to hide, or too few other pairs.
     edge_weights : the weight of each term of the structure decoder.
     structure_rank : number of structure factors, 0 where they are not used.
-    weights : of the views, by name.
-    sources : of the features, by name; empty where they were computed from the edges.
-    structure_r2 : of structure factors, from all sources; None where it is not significant.
-    alignment : the correlation of nodes with the mean of their neighbors; None where there are no
-        edges, or they say nothing about the features.
     """
 
     n_coordinates: int
@@ -56,14 +50,54 @@ class LinearReport:
     edge_auc: float | None
     edge_weights: dict[str, float]
     structure_rank: int
-    weights: dict[str, float] = field(default_factory=dict)
-    sources: dict[str, SourceReport] = field(default_factory=dict)
-    structure_r2: float | None = None
-    alignment: float | None = None
 
     @property
     def edges_add_little(self) -> bool:
         return self.r2 is not None and self.r2 < LITTLE
+
+    def sentences(self) -> list[str]:
+        """The report in words."""
+        if self.r2 is None:
+            sentences = ["Nodes are described by their edges alone."]
+        else:
+            sentences = [
+                f"The neighborhood of a node predicts {max(0.0, 100 * self.r2):.1f} % of its "
+                f"hidden features (R², ridge strength {self.strength:.3g})."
+            ]
+        if self.edge_auc is None:
+            sentences.append(
+                "There are too few edges, or too few pairs without one, to hide some edges and see "
+                "how well they are found."
+            )
+        else:
+            sentences.append(f"Hidden edges are found with an AUC of {100 * self.edge_auc:.1f} %.")
+        return sentences + self._unusual()
+
+    def _unusual(self) -> list[str]:
+        if not self.edges_add_little:
+            return []
+        return [
+            "The edges say next to nothing about the features: vectors of the features alone "
+            "may serve you as well or better, so compare both on your task."
+        ]
+
+
+@dataclass(frozen=True)
+class WeightsReport(LinearReport):
+    """The report where weights were chosen from the graph.
+
+    weights : of the views, by name.
+    sources : of the features, by name.
+    structure_r2 : of structure factors, from all sources; None where there are none, or it is not
+        significant.
+    alignment : the correlation of nodes with the mean of their neighbors; None where there are no
+        edges, or they say nothing about the features.
+    """
+
+    weights: dict[str, float]
+    sources: dict[str, SourceReport]
+    structure_r2: float | None
+    alignment: float | None
 
     @property
     def unsupported(self) -> list[str]:
@@ -86,12 +120,12 @@ class LinearReport:
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
+        words = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
         head, *rows = self._rows()
         cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
         )
-        words = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
         return f"<table><tr>{cells}</tr>{body}</table>{words}"
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -107,24 +141,6 @@ class LinearReport:
             from_features = percent(self.structure_r2) if name == "factors" else ""
             rows.append((f"({name})", f"{weight:.2f}", from_features, "", ""))
         return rows
-
-    def sentences(self) -> list[str]:
-        """The report in words."""
-        if self.r2 is None:
-            sentences = ["Nodes are described by their edges alone."]
-        else:
-            sentences = [
-                f"The neighborhood of a node predicts {max(0.0, 100 * self.r2):.1f} % of its "
-                f"hidden features (R², ridge strength {self.strength:.3g})."
-            ]
-        if self.edge_auc is None:
-            sentences.append(
-                "There are too few edges, or too few pairs without one, to hide some edges and see "
-                "how well they are found."
-            )
-        else:
-            sentences.append(f"Hidden edges are found with an AUC of {100 * self.edge_auc:.1f} %.")
-        return sentences + self._unusual()
 
     def _unusual(self) -> list[str]:
         unsupported = self.unsupported
@@ -154,16 +170,12 @@ class LinearReport:
                 "random nodes, so a node's own features count more."
             )
         if self.edges_add_little and self.edges_tell:
-            sentences.append(
+            return [
+                *sentences,
                 "The edges say next to nothing about the features, but predict each other: the two "
-                "describe different things."
-            )
-        elif self.edges_add_little:
-            sentences.append(
-                "The edges say next to nothing about the features: vectors of the features alone "
-                "may serve you as well or better, so compare both on your task."
-            )
-        return sentences
+                "describe different things.",
+            ]
+        return sentences + super()._unusual()
 
 
 def report_on(
@@ -171,23 +183,18 @@ def report_on(
 ) -> LinearReport:
     """described : whether nodes have more than edges."""
     weights = {} if decoder is None else dict(zip(TERMS, decoder.weights.tolist(), strict=True))
-    return LinearReport(
+    report = LinearReport(
         len(model.coordinates.center),
         model.reconstruction.r2 if described else None,
         model.reconstruction.strength,
         None if decoder is None else decoder.auc,
         weights,
         0 if model.structure is None else model.structure.rank,
-        dict(model.weights),
-        **_of_evidence(model),
     )
+    return report if model.evidence is None else _with_weights(report, model, model.evidence)
 
 
-def _of_evidence(model: LinearModel) -> dict[str, Any]:
-    """What the report says about the sources."""
-    if model.evidence is None:
-        return {}
-
+def _with_weights(report: LinearReport, model: LinearModel, evidence: Evidence) -> WeightsReport:
     def significant(prediction: Prediction) -> float | None:
         return prediction.r2 if prediction.z > SIGNIFICANT[0] and prediction.r2 > 0 else None
 
@@ -195,12 +202,14 @@ def _of_evidence(model: LinearModel) -> dict[str, Any]:
         source.name: SourceReport(
             source.weight, *map(significant, (found.own, found.neighbors, found.structure))
         )
-        for source, found in zip(model.coordinates.sources, model.evidence.sources, strict=True)
+        for source, found in zip(model.coordinates.sources, evidence.sources, strict=True)
     }
-    weights = [source.weight for source in sources.values()]
     related = any(source.neighbors is not None for source in sources.values())
-    return {
-        "sources": sources,
-        "structure_r2": significant(model.evidence.structure),
-        "alignment": model.evidence.alignment(weights) if related else None,
-    }
+    weights = [source.weight for source in sources.values()]
+    return WeightsReport(
+        **vars(report),
+        weights=dict(model.weights),
+        sources=sources,
+        structure_r2=significant(evidence.structure),
+        alignment=evidence.alignment(weights) if related else None,
+    )

@@ -47,7 +47,7 @@ def solution_of(
     files, structure, dtype = None, plan.structure, plan.dtype
     if processes.size > 1 or scratch is not None:
         named = [[(s.name, s.n_features) for s in options.sources], sorted(options.given.items())]
-        settings = [plan.n_components, structure, seed, str(dtype), named]
+        settings = [plan.n_components, structure, seed, str(dtype), options.chosen, named]
         run = json.dumps([*settings, graph.fingerprint()])
         processes.agree_on("graphs or parameters", run)
         files = None if scratch is None else _files(scratch, processes, run)
