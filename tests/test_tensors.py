@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from graphgate.errors import InputError
 from graphgate.io import files
 from graphgate.io.files import check_fields
-from graphgate.io.tensors import check_tensors, read_tensors, write_tensors
+from graphgate.io.tensors import VERSION, check_tensors, read_tensors, write_tensors
 
 SCHEMA = {"size": int, "name": (str, type(None)), "fixed": bool, "rate": (float, int)}
 HEADER = {"size": 3, "name": None, "fixed": True, "rate": 0.5}
@@ -44,7 +44,7 @@ def written(path: Path, text: str, tensors: dict | None = None) -> Path:
 
 
 def text_of(**changes) -> str:
-    return json.dumps({"kind": "model", "version": 1} | HEADER | changes)
+    return json.dumps({"kind": "model", "version": VERSION} | HEADER | changes)
 
 
 def refusal(path: Path, kind: str = "model") -> str:
@@ -91,7 +91,7 @@ def test_the_file_is_plain_safetensors_with_a_json_header(path):
     raw = path.read_bytes()
     length = int.from_bytes(raw[:8], "little")
     metadata = json.loads(raw[8 : 8 + length])["__metadata__"]
-    assert json.loads(metadata["graphgate"]) == {"kind": "checkpoint", "version": 1} | HEADER
+    assert json.loads(metadata["graphgate"]) == {"kind": "checkpoint", "version": VERSION} | HEADER
 
 
 def test_the_same_content_gives_bit_identical_files(tmp_path):
@@ -218,13 +218,13 @@ def test_the_wrong_kind(path):
         ("{}", "None"),
         (text_of(kind=None), "None"),
         (text_of(kind=["model"]), r"\['model'\]"),
-        (text_of(version=2), "version is 2, not 1"),
-        (text_of(version=0), "version is 0, not 1"),
-        (text_of(version=-1), "version is -1, not 1"),
+        (text_of(version=1), f"version is 1, not {VERSION}"),
+        (text_of(version=0), f"version is 0, not {VERSION}"),
+        (text_of(version=-1), f"version is -1, not {VERSION}"),
         (text_of(version=None), "version is None"),
         (text_of(version="1"), "version is '1'"),
         (text_of(extra=0), "unknown field 'extra'"),
-        ('{"kind": "model", "version": 1}', "lacks 'fixed'"),
+        (json.dumps({"kind": "model", "version": VERSION}), "lacks 'fixed'"),
         (text_of(size="3"), "'size' in its header has the wrong type"),
         (text_of(size=3.0), "'size' in its header has the wrong type"),
         (text_of(size=True), "'size' in its header has the wrong type"),
@@ -246,8 +246,8 @@ def test_numbers_that_are_not_json(path, number):
     assert "not JSON" in refusal(written(path, text_of().replace("0.5", number)))
 
 
-@pytest.mark.parametrize("version", [True, 1.0])
-def test_the_version_is_the_number_one(path, version):
+@pytest.mark.parametrize("version", [True, float(VERSION)])
+def test_the_version_is_an_integer(path, version):
     assert "version" in refusal(written(path, text_of(version=version)))
 
 

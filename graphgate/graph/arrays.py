@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError, listing, printable
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.ordering import locality_order
@@ -236,7 +236,7 @@ class GraphArrays:
         kind = ("weighted " * self.weighted) + ("directed" if self.directed else "undirected")
         parts = [_count(self.n_nodes, "node"), _count(self.n_edges, f"{kind} edge")]
         if self.attributes is not None:
-            names = self.attributes.names
+            names = [printable(name) for name in self.attributes.names]
             parts.append(f"{_count(len(names), 'attribute')} ({listing(names)})")
         elif self.x is None:
             parts.append("no features")

@@ -87,7 +87,7 @@ def read_graph(
     ...     _ = edges.write_text("source,target\\nada,bob\\n")
     ...     _ = nodes.write_text("id,age\\nada,36\\nbob,41\\n")
     ...     read_graph(edges, nodes)
-    Graph(2 nodes, 1 undirected edge, 1 attribute)
+    Graph(2 nodes, 1 undirected edge, 1 attribute (age))
     """
     options = ReadingOptions(
         *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed)

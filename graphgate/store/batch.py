@@ -113,7 +113,7 @@ def extend_graph(
     ...     pa.table({"source": ["c"], "target": ["a"]}),
     ...     pa.table({"id": ["c"], "age": [3]}),
     ... )
-    Graph(3 nodes, 2 undirected edges, 1 attribute)
+    Graph(3 nodes, 2 undirected edges, 1 attribute (age))
     """
     table, known = graph.attributes, pa.chunked_array([id_array(graph.ids)])
     kinds = None if table is None else table.kinds

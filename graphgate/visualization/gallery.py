@@ -53,6 +53,7 @@ def write_figures(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
     >>> graph = Graph.from_edges(np.eye(3), [(0, 1), (1, 2)], labels=["a", "a", "b"])
     >>> with TemporaryDirectory() as folder:
