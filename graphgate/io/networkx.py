@@ -224,8 +224,8 @@ def to_networkx(
 ) -> Any:
     """Convert to a NetworkX Graph or DiGraph, from which `from_networkx` makes the same graph.
 
-    Numbers become floats, and dates become `datetime` objects, up to rounding. A graph without edges
-    does not say whether it is weighted.
+    Numbers become floats, and dates become `datetime` objects, up to rounding. A graph without
+    edges does not say whether it is weighted.
 
     Attributes become node attributes, absent where missing, and `g.graph["attribute_kinds"]` has
     their kinds. Features without attributes become one vector per node under the name `features`,
