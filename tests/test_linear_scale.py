@@ -99,7 +99,8 @@ def in_processes(processes, kind, width, dtype):
     [
         ("undirected", 0, "float64", 1e-12),
         ("many features", 7, "float64", 1e-12),
-        ("many features", 0, "float32", 1e-6),
+        # A hundred roundings: singular vectors amplify those of the sums over nodes.
+        ("many features", 0, "float32", 1e-5),
     ],
 )
 def test_two_processes_find_what_one_finds(kind, width, dtype, tolerance):
