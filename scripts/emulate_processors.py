@@ -127,20 +127,17 @@ def tests_pass(setting: Mapping[str, str], arguments: list[str]) -> bool:
     )
 
 
-def run_all(names: list[str], arguments: list[str]) -> dict[str, dict[str, Any]]:
-    expected = computed({})
-    outcomes: dict[str, dict[str, Any]] = {}
-    for name in names:
-        setting = settings()[name]
-        differing = changed(expected, setting)
-        outcome: dict[str, Any] = {"variables": setting, "changed": differing}
-        print(f"{name}: changes {', '.join(differing) or 'no bit; not run'}", flush=True)
-        if differing:
-            start = time.perf_counter()
-            outcome["passed"] = tests_pass(setting, arguments)
-            outcome["seconds"] = round(time.perf_counter() - start)
-        outcomes[name] = outcome
-    return outcomes
+def run(name: str, expected: Mapping[str, str], arguments: list[str]) -> dict[str, Any]:
+    """What a setting changes and, if that is anything, whether the tests pass."""
+    setting = settings()[name]
+    differing = changed(expected, setting)
+    outcome: dict[str, Any] = {"variables": setting, "changed": differing}
+    print(f"{name}: changes {', '.join(differing) or 'no bit; not run'}", flush=True)
+    if differing:
+        start = time.perf_counter()
+        outcome["passed"] = tests_pass(setting, arguments)
+        outcome["seconds"] = round(time.perf_counter() - start)
+    return outcome
 
 
 def verdict(outcomes: Mapping[str, Mapping[str, Any]]) -> tuple[int, str]:
@@ -167,22 +164,28 @@ def main() -> int:
     if given.reference:
         print(json.dumps(reference()))
         return 0
+    expected = computed({})
+    outcomes: dict[str, dict[str, Any]] = {}
+    for name in given.only or settings():
+        outcomes[name] = run(name, expected, arguments)
+        code, summary = verdict(outcomes)
+        if given.json:  # after each setting: all of them take an hour
+            write(given.json, summary, outcomes)
+    print(summary)
+    return code
+
+
+def write(path: Path, summary: str, outcomes: Mapping[str, Any]) -> None:
     from graphgate.io.provenance import processor, versions
 
-    outcomes = run_all(given.only or list(settings()), arguments)
-    code, summary = verdict(outcomes)
-    print(summary)
-    if given.json:
-        command = "python scripts/emulate_processors.py --json results/processors.json"
-        record = {
-            "command": command,
-            "versions": versions(),
-            "cpu": processor(),
-            "summary": summary,
-            "settings": outcomes,
-        }
-        given.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    return code
+    record = {
+        "command": "python scripts/emulate_processors.py --json results/processors.json",
+        "versions": versions(),
+        "cpu": processor(),
+        "summary": summary,
+        "settings": outcomes,
+    }
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
