@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-sys.path.append(str(Path(__file__).parents[1] / "fuzz"))  # scripts, not a package
+sys.path.append(str(Path(__file__).parents[2] / "fuzz"))  # scripts, not a package
 
 import store_damage
 from store_machine import StoreMachine

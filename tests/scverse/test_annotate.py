@@ -269,7 +269,7 @@ def test_impossible_clusterings(tissue, arguments, message):
 
 
 def test_the_example_of_the_docs_gives_what_they_show(tmp_path, monkeypatch, capsys):
-    page = Path(__file__).parents[1] / "docs" / "anndata.md"
+    page = Path(__file__).parents[2] / "docs" / "anndata.md"
     blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert [kind for kind, _ in blocks] == ["python", "text"] * 2
     monkeypatch.chdir(tmp_path)

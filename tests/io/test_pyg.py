@@ -246,7 +246,7 @@ def test_what_is_not_a_data_object():
 
 
 def test_the_examples_of_the_docs_print_what_they_show(capsys):
-    page = Path(__file__).parents[1] / "docs" / "libraries.md"
+    page = Path(__file__).parents[2] / "docs" / "libraries.md"
     blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert [kind for kind, _ in blocks] == ["python", "text"] * 4
     names: dict = {}

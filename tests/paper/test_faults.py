@@ -22,7 +22,7 @@ from graphgate.linear import linear_plan
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.history import History
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # scripts, not a package
 
 import faults
 
@@ -246,7 +246,7 @@ def test_nobody_at_home(folder, tmp_path, run):
 
 
 def test_results_of_the_kills_are_stored():
-    stored = Path(__file__).parents[1] / "results/benchmarks/faults.json"
+    stored = Path(__file__).parents[2] / "results/benchmarks/faults.json"
     for found in json.loads(stored.read_text())["kinds"].values():
         assert found["kills"] >= 50
         assert found["differing_bits"] == found["half_written"] == found["left_after"] == 0

@@ -130,7 +130,7 @@ def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path):
         (tmp_path / name).mkdir()
     script = tmp_path / "dies" / "dying.py"
     script.write_text(DYING)
-    tests = str(Path(__file__).parent)
+    tests = str(Path(__file__).parents[1])
     done = torchrun(script.parent, script.name, tests, options=("--max-restarts=3",))
     assert done.returncode == 0, done.stderr
     assert len(list(script.parent.glob("died-*"))) == 2
@@ -142,7 +142,7 @@ def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path):
 
 def test_without_restarts_all_end(tmp_path):
     (tmp_path / "dying.py").write_text(DYING)
-    done = torchrun(tmp_path, "dying.py", str(Path(__file__).parent))
+    done = torchrun(tmp_path, "dying.py", str(Path(__file__).parents[1]))
     assert done.returncode != 0
     assert (tmp_path / "died-0").exists()
     assert not list(tmp_path.glob("gate-*.bin"))

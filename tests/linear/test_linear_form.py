@@ -7,7 +7,7 @@ from pathlib import Path
 import graphgate
 from graphgate.linear.model import VIEWS
 
-PAGE = (Path(__file__).parents[1] / "docs/linear_form.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/linear_form.md").read_text("utf-8")
 MODULES = [file.stem for file in (Path(graphgate.__file__).parent / "linear").glob("[a-z]*.py")]
 
 

@@ -353,7 +353,7 @@ def test_a_change_at_a_hub_does_not_reach_all_its_neighbors(tmp_path):
 
 
 def test_the_code_of_the_docs_runs(tmp_path, monkeypatch):
-    text = (Path(__file__).parents[1] / "docs/store.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs/store.md").read_text("utf-8")
     code = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[0]
     monkeypatch.chdir(tmp_path)
     found: dict = {}

@@ -18,7 +18,7 @@ from graphgate.visualization.page import page_html
 from graphgate.visualization.page.page_content import build_content
 from graphgate.visualization.page.page_html import deckgl_script, make_page, to_json
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>&amp;\u2028{{data}}\"'"
 
 

@@ -11,7 +11,7 @@ from tissues import layered_tissue
 from graphgate import Graph, InputError, cluster, cluster_anndata, embed
 from graphgate.tasks.cluster_number import choose_n_clusters
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # scripts, not a package
 
 from cluster_number import CONTINUOUS, geometric
 

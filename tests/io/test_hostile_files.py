@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "fuzz"))  # scripts, not a package
+sys.path.append(str(Path(__file__).parents[2] / "fuzz"))  # scripts, not a package
 
 from hostile import outcome
 from hostile_files import HOSTILE, LARGEST
@@ -22,7 +22,7 @@ from graphgate.estimators.loading import load_model
 from graphgate.io.files import COMPRESSIONS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*read the same graph with")  # as seeds are made
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 READ = {
     ".mtx that ends in a space",
     ".mtx that ends in a CR",

@@ -110,7 +110,7 @@ def test_a_damaged_package_is_noticed(monkeypatch):
 
 
 def _script():
-    path = Path(__file__).parents[1] / "scripts" / "build_bundled_data.py"
+    path = Path(__file__).parents[2] / "scripts" / "build_bundled_data.py"
     spec = importlib.util.spec_from_file_location("build_bundled_data", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
