@@ -3,13 +3,21 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test check processors site format benchmark results figures docs clean
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+WORKERS := -n auto --maxprocesses 8 --dist worksteal
+
+.PHONY: demo test test-slow test-all check processors site format benchmark results figures docs clean
 
 demo: $(VENV)/.run  ## train on bundled data; results go to demo/
 	$(BIN)/graphgate demo --out demo
 
-test: $(VENV)/.dev  ## run the test suite
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+test: $(VENV)/.dev  ## run the tests, but for the slow ones
+	$(PYTEST) $(WORKERS) --durations 10 -m "not slow"
+
+test-slow: $(VENV)/.dev  ## run the slow ones: in browsers, new processes, with kills, at size
+	$(PYTEST) $(WORKERS) --durations 10 -m slow
+
+test-all: test test-slow  ## run every test
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .
@@ -17,7 +25,7 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/mypy
 
 processors: $(VENV)/.dev  ## run the numerical tests with the kernels of a processor without AVX-512
-	$(BIN)/python scripts/emulate_processors.py --only AVX2 -n auto --maxprocesses 8 --dist worksteal
+	$(BIN)/python scripts/emulate_processors.py --only AVX2 $(WORKERS)
 
 site: $(VENV)/.dev  ## build the documentation in build/site and run its tutorials
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site

@@ -49,6 +49,7 @@ def _fails(path):
     raise KeyError("a")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # no thread is needed
 @pytest.mark.parametrize(
     ("parse", "code", "accepted", "untyped", "findings"),

@@ -14,6 +14,7 @@ import graphgate
 
 ROOT = Path(graphgate.__file__).parents[1]
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(
         not (ROOT / "pyproject.toml").exists(), reason="no checkout to build a wheel from"
     ),

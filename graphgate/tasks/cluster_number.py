@@ -35,8 +35,8 @@ _NEIGHBORS, _FEWEST_NEIGHBORS = 10, 5  # fewer in fewer than 100 nodes
 _GAP = 2.0  # λ_(k+1) / λ_k over that of a line; for a ring, it is up to 16 / 9
 _CONSTANT = 0.5  # fraction of each of the k eigenvectors that clusters account for
 _ZERO = 1e-5  # eigenvalues below are 0: parts that are not joined
-# Chosen on block graphs of 2 to 10 blocks and on random graphs, see tests/tasks/test_cluster_number.py;
-# the second one after a look at the citation graphs, too.
+# Chosen on block graphs of 2 to 10 blocks and on random graphs, see
+# tests/tasks/test_cluster_number.py; the second one after a look at the citation graphs, too.
 _STABLE = 0.7  # adjusted Rand index of the clusters of two halves
 _VALLEY = 0.85  # nodes in the middle between two clusters, as a fraction of those at their centers
 # Vectors of neighborhoods are normalized, so that those of any dense graph lie towards both ends of

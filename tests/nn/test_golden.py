@@ -11,7 +11,9 @@ from graphgate.datasets.planetoid import read_planetoid
 
 pytestmark = pytest.mark.numerical
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "authors_program_cora.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "golden" / "authors_program_cora.json").read_text()
+)
 
 
 def test_the_authors_preset_follows_the_reference_implementation(planetoid):

@@ -60,6 +60,7 @@ def refused(*arguments, **options) -> str:
 # --- killed --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_killed_runs_resume_bit_identically(tmp_path):
     """A few of the kills of benchmarks/faults.py, by a process of its own, which forks."""
     command = [sys.executable, faults.__file__, "--kills", "2", "--json", str(tmp_path / "f.json")]
@@ -80,6 +81,7 @@ def test_the_comparison_counts_bits():
 # --- terminated ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sigterm_in_training_saves_the_checkpoint(folder):
     command = [*GATE, "--epochs", "60", "--checkpoint", "c.safetensors", "--out"]
 
@@ -103,6 +105,7 @@ def test_sigterm_in_training_saves_the_checkpoint(folder):
     assert Path("resumed.csv").read_bytes() == Path("straight.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_sigterm_while_writing_leaves_nothing(folder):
     def terminated_by_writing():
         replacement.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGTERM)

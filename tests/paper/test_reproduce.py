@@ -535,6 +535,7 @@ def wait_for(condition, process: subprocess.Popen | None = None) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
 def test_killed_it_ends_with_the_same_table(run, module, tmp_path, monkeypatch):
     wanted = [*reproduce(f"{module}:Slow", runs=RUNS), "--jobs", "2"]
@@ -597,6 +598,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_processes_and_prints_nothing_more(module):
     wanted = [*reproduce(f"{module}:Slow", runs=RUNS), "--jobs", "2"]
     process = subprocess.Popen(

@@ -6,7 +6,7 @@ from test_service import small_store
 
 schemathesis = pytest.importorskip("schemathesis")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from graphgate import GATE, LinearGATE, read_embedding, write_graph
 from graphgate.cli import program
 from graphgate.linear import linear_plan
 
+pytestmark = pytest.mark.slow
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
 

@@ -17,6 +17,7 @@ EVIL = "<img src=x onerror='document.title=\"hacked\"'></script><script>document
 POINTS = np.array([[0, 2], [1, 2], [2, 2], [0.5, 0], [1, 0], [2, 0]], dtype=float)
 
 
+pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(launched)
 
 

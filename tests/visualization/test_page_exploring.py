@@ -19,6 +19,7 @@ LAPTOP = {"width": 1280, "height": 720}
 SEGMENTS = ("students", "families", "retired")
 LONG = "customer {} of a branch with a rather long name"
 
+pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(launched)
 
 
