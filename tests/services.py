@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from growing import first, grown_graph
+
+from graphgate import LinearGATE, Store
 from graphgate.service.server import Listening, serve
+
+
+def small_store(path: Path, n: int = 60) -> Store:
+    gate = LinearGATE(n_components=8, random_state=0, progress=False)
+    return Store.create(path, first(grown_graph(80), n), gate)
 
 
 class Answer(NamedTuple):

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 from forks import Ended, Fork
-from services import Client
-from test_service import small_store
+from services import Client, small_store
 from typer.testing import CliRunner
 
 from graphgate import InputError

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_store import first, grown_graph
+from growing import first, grown_graph
 from typer.testing import CliRunner
 
 from graphgate import GATE, Graph, InputError, LinearGATE, export_onnx

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from attribute_values import VALUES
 from graphs import random_graph
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load, save_file
 from sklearn.exceptions import NotFittedError
-from test_attributes import VALUES
 
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError, InputWarning
 from graphgate.estimators.base import GraphKind

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from attribute_values import VALUES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,14 +90,6 @@ def test_a_table_is_immutable():
         with pytest.raises(ValueError, match="read-only"):
             copy["c"].values.data[:] = 3
     assert pickle.loads(pickle.dumps(found))["b"].tolist() == ["x", "y"]
-
-
-VALUES = {
-    "number": st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    "boolean": st.none() | st.booleans(),
-    "category": st.none() | st.text(max_size=3) | st.integers(-9, 9),
-    "words": st.dictionaries(st.text(max_size=2), st.integers(1, 9), max_size=3),
-}
 
 
 @settings(max_examples=60)

@@ -20,9 +20,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from attribute_values import VALUES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_attributes import VALUES
 
 from graphgate import (
     Attributes,

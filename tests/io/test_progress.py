@@ -4,13 +4,9 @@ import io
 import sys
 
 import pytest
+from terminals import Terminal
 
 from graphgate.io.progress import progress_bar
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(("stream", "show"), [(io.StringIO(), True), (Terminal(), False)])

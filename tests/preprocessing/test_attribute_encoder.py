@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from attribute_values import VALUES
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
-from test_attributes import VALUES
 
 from graphgate import AttributeEncoder, Attributes, InputError, InputWarning
 from graphgate.preprocessing import attribute_encoder

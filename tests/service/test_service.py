@@ -3,23 +3,17 @@
 import json
 import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from services import Client, running
-from test_store import first, grown_graph, later
+from growing import grown_graph, later
+from services import Client, running, small_store
 
 from graphgate import Graph, LinearGATE, Store, similar
 from graphgate.service import answers
 from graphgate.service.served import Follower
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
-
-
-def small_store(path: Path, n: int = 60) -> Store:
-    gate = LinearGATE(n_components=8, random_state=0, progress=False)
-    return Store.create(path, first(grown_graph(80), n), gate)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from services import running
-from test_service import small_store
+from services import running, small_store
 
 from graphgate import InputError, Store, serve
 from graphgate.errors import InputWarning

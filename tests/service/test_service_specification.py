@@ -1,8 +1,7 @@
 """The service against its own specification: requests that schemathesis invents."""
 
 import pytest
-from services import running
-from test_service import small_store
+from services import running, small_store
 
 schemathesis = pytest.importorskip("schemathesis")
 

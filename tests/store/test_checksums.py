@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from growing import later
 from test_database import GRAPH, content, made, same_content  # noqa: F401
-from test_store import later
 
 from graphgate import InputError, Store
 from graphgate.store import lance_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from test_store import first, grown_graph, later
+from growing import first, grown_graph, later
 
 from graphgate import GATE, InputError, Store
 from graphgate.store import database

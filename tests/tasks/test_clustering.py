@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
-from test_progress import Terminal
+from terminals import Terminal
 
 from graphgate import Embedding, InputError, cluster
 from graphgate.tasks.clustering import CLUSTER_METHODS, agreement, cluster_vectors, matched_accuracy

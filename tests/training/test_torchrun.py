@@ -97,10 +97,12 @@ def undisturbed(processes, folder: Path) -> list[bytes]:
     return [fit_gate().tobytes(), fit_linear().tobytes()]
 
 
+# Where the script finds these functions and what they import.
+SOURCES = [str(Path(__file__).parents[0]), str(Path(__file__).parents[1])]
 DYING = """
 import os, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 from graphgate.linear.propagation import Propagation
 from graphgate.training import loop
 from test_torchrun import fit_gate, fit_linear
@@ -131,8 +133,7 @@ def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path):
         (tmp_path / name).mkdir()
     script = tmp_path / "dies" / "dying.py"
     script.write_text(DYING)
-    tests = str(Path(__file__).parents[1])
-    done = torchrun(script.parent, script.name, tests, options=("--max-restarts=3",))
+    done = torchrun(script.parent, script.name, *SOURCES, options=("--max-restarts=3",))
     assert done.returncode == 0, done.stderr
     assert len(list(script.parent.glob("died-*"))) == 2
     expected = run_in_processes(2, undisturbed, tmp_path / "lives")
@@ -143,7 +144,7 @@ def test_all_are_restarted_and_resume_to_the_same_bytes(tmp_path):
 
 def test_without_restarts_all_end(tmp_path):
     (tmp_path / "dying.py").write_text(DYING)
-    done = torchrun(tmp_path, "dying.py", str(Path(__file__).parents[1]))
+    done = torchrun(tmp_path, "dying.py", *SOURCES)
     assert done.returncode != 0
     assert (tmp_path / "died-0").exists()
     assert not list(tmp_path.glob("gate-*.bin"))
