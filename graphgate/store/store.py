@@ -57,7 +57,7 @@ class StoreChange(NamedTuple):
         labels = None
         if self.added.labels is not None and self.changed.labels is not None:
             labels = [*self.added.labels, *self.changed.labels]
-        return Embedding(ids, vectors, labels)
+        return Embedding(ids, vectors, labels, self.added.columns)
 
 
 class Store(StoreView):
@@ -170,7 +170,7 @@ class Store(StoreView):
         update = update_of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1])
+        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""

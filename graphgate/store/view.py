@@ -236,6 +236,14 @@ class StoreView:
         encoder = self.estimator.encoder_
         return None if encoder is None else encoder.kinds
 
+    @property
+    def _made_from(self) -> tuple[str, ...] | None:
+        """Names of the attributes or features; None where they have no names."""
+        if self._kinds is not None:
+            return tuple(self._kinds)
+        names = getattr(self.estimator, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
     def _content(self, rows: pa.Table) -> Any:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
@@ -249,8 +257,8 @@ class StoreView:
         described: dict[str, Any] = {}
         if self._kinds is not None:
             described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
+        else:
+            described["feature_names"] = self._made_from
         return Graph.from_edge_index(
             None if self._kinds is not None else content,
             np.searchsorted(numbers, pairs),
@@ -288,7 +296,7 @@ class StoreView:
         rows = self._snapshot.read("vectors", [NUMBER, VECTOR])
         order = np.argsort(rows.column(NUMBER).to_numpy())
         _, ids, labels = self._nodes_in_order
-        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels)
+        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels, self._made_from)
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
@@ -314,4 +322,4 @@ class StoreView:
         places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
         rows = rows.take(pa.array(places))
         labels = rows.column(LABEL).to_pylist() if labeled else None
-        return Embedding(id_values(rows.column(ID)), vectors, labels)
+        return Embedding(id_values(rows.column(ID)), vectors, labels, self._made_from)
