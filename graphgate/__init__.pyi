@@ -5,11 +5,11 @@ from graphgate.preprocessing.attribute_encoder import AttributeEncoder as Attrib
 from graphgate.graph.attributes import Attributes as Attributes
 from graphgate.tasks.classification import classify as classify
 from graphgate.tasks.clustering import cluster as cluster
-from graphgate.tasks.domains import cluster_anndata as cluster_anndata
+from graphgate.scverse.domains import cluster_anndata as cluster_anndata
 from graphgate.tasks.comparison import compare_nodes as compare_nodes
 from graphgate.tasks.description import describe_clusters as describe_clusters
 from graphgate.errors import DivergenceError as DivergenceError
-from graphgate.tasks.holdings import embed as embed
+from graphgate.tasks.embed import embed as embed
 from graphgate.scverse.annotate import embed_anndata as embed_anndata
 from graphgate.io.embeddings import Embedding as Embedding
 from graphgate.estimators.estimate import Estimate as Estimate
@@ -54,7 +54,7 @@ from graphgate.io.pyg import to_pyg as to_pyg
 from graphgate.io.graph_writer import to_tables as to_tables
 from graphgate.errors import TrainingWarning as TrainingWarning
 from graphgate.tasks.description import Trait as Trait
-from graphgate.tasks.domains import transfer_anndata as transfer_anndata
+from graphgate.scverse.domains import transfer_anndata as transfer_anndata
 from graphgate.scverse.annotate import transform_anndata as transform_anndata
 from graphgate.errors import UnknownNodesError as UnknownNodesError
 from graphgate.errors import UnknownNodesWarning as UnknownNodesWarning
