@@ -17,7 +17,7 @@ from graphgate.estimators.estimate import estimate as estimate
 from graphgate.paper.experiments.evaluation import evaluate as evaluate
 from graphgate.tasks.links import evaluate_links as evaluate_links
 from graphgate.estimators.onnx_file import export_onnx as export_onnx
-from graphgate.store.batch import extend_graph as extend_graph
+from graphgate.io.additions import extend_graph as extend_graph
 from graphgate.datasets.citation import fetch_dataset as fetch_dataset
 from graphgate.tasks.outliers import find_outliers as find_outliers
 from graphgate.scverse.conversion import from_anndata as from_anndata
@@ -45,7 +45,7 @@ from graphgate.io.reading_options import ReadingOptions as ReadingOptions
 from graphgate.paper.experiments.reproduce import reproduce as reproduce
 from graphgate.estimators.runs import rerun as rerun
 from graphgate.service.server import serve as serve
-from graphgate.store.neighbors import similar as similar
+from graphgate.compute.neighbors import similar as similar
 from graphgate.io.spreadsheets import spreadsheet_safe as spreadsheet_safe
 from graphgate.store.store import Store as Store
 from graphgate.scverse.conversion import to_anndata as to_anndata

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from graphgate.compute.neighbors import SimilarNodes
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding
-    from graphgate.compute.neighbors import SimilarNodes
 
 _ID_COLUMNS = ("node_id", "similar_id", "source", "target")
 
