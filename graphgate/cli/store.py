@@ -18,7 +18,6 @@ from graphgate.cli.program import EMBEDDINGS, app
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.compute.neighbors import SimilarNodes
     from graphgate.store.drift import Drift
     from graphgate.store.store import StoreChange
 
