@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.errors import InputError
+from graphgate.estimators.region import Region, adjacency, scattered
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.validation import Features
 from graphgate.io.columns import one_piece
@@ -22,7 +23,6 @@ from graphgate.store.records import (
     read_vector_rows,
     stored_form,
 )
-from graphgate.store.region import Region, adjacency, scattered
 
 _NONE = np.empty(0, dtype=np.int64)
 

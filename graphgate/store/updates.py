@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from graphgate.errors import InputWarning
+from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.loading import Estimator
+from graphgate.estimators.region import Region
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.store.changes import Change, changed_region
 from graphgate.store.database import Writer
-from graphgate.store.growth import growth_of
 from graphgate.store.lance_tables import NUMBER, Snapshot
 from graphgate.store.neighbors import unit_vectors
-from graphgate.store.records import VECTOR, edge_rows, read_content, vector_rows
-from graphgate.store.region import Region
+from graphgate.store.records import edge_rows, read_content, vector_rows
 
 _STILL = 1e-6  # relative change of a vector that is due to rounding
 
@@ -37,15 +37,15 @@ class Update(NamedTuple):
 
 def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Update:
     """What a change does to the vectors of the nodes around it."""
-    growth = growth_of(estimator)
+    reach = estimator.fit_.reach
     region, near = changed_region(
         change,
         snapshot,
-        hops=growth.hops,
-        hub=growth.hub,
+        hops=reach.hops,
+        hub=reach.hub,
         directed=estimator.fitted_on_.directed,
     )
-    if growth.needs_near_features:
+    if reach.near_features:
         rows = snapshot.find_long("nodes", NUMBER, pa.array(near)).sort_by(NUMBER)
         found: Any = np.empty((0, estimator.n_features_in_), dtype=np.float32)
         if len(rows):
@@ -56,7 +56,7 @@ def update_of(change: Change, snapshot: Snapshot, estimator: Estimator) -> Updat
                 warnings.simplefilter("ignore", InputWarning)
                 found = encoded_features(content, estimator)
         region = replace(region, near_features=found)
-    columns = growth.update(region)
+    columns = estimator.fit_.update(region)
     before, after = region.states[VECTOR], columns[VECTOR]
     scale = np.linalg.norm(after, axis=1).clip(min=1e-30)
     moved = np.abs(after - before).max(axis=1, initial=0) > _STILL * scale

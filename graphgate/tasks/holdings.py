@@ -6,7 +6,7 @@ from typing import Any
 
 from graphgate.errors import InputError, listing
 from graphgate.estimators.base import is_graphs
-from graphgate.estimators.loading import EMBEDDERS, named_estimator
+from graphgate.estimators.loading import named_estimator, parameters_by_method
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.io.embeddings import Embedding
@@ -54,7 +54,7 @@ def embed(data: Any, nodes: Any = None, *, method: Any = "linear", **options: An
     >>> embedding.to_dict()[33].shape
     (8,)
     """
-    known = set().union(*(kind().get_params() for kind in EMBEDDERS.values()))
+    known = set().union(*parameters_by_method().values())
     params = {name: value for name, value in options.items() if name in known}
     reading = {name: value for name, value in options.items() if name not in known}
     found = recognized(data)

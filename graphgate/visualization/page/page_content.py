@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention, EdgeScores, titled_values
+from graphgate.estimators.fitted import EdgeScores, EdgeValues, titled_values
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.store.neighbors import nearest_rows
@@ -62,7 +62,7 @@ class PageContent:
 def build_content(
     graph: Graph,
     embedding: Any,
-    edge_values: Attention | EdgeScores | sp.sparray | None = None,
+    edge_values: EdgeValues | sp.sparray | None = None,
     *,
     title: str = "Embedded graph",
     points: np.ndarray | None = None,
