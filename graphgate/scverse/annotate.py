@@ -13,13 +13,8 @@ from graphgate.estimators.registry import method_of
 from graphgate.io.provenance import versions
 from graphgate.scverse.expression import check_adata, keys_of
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
+from graphgate.tasks.embed import TISSUE_PARAMS
 
-# On synthetic tissues, k-means is as good with 8 as with 128 components, but a Gaussian mixture
-# needs few. Every slice is a new graph, in which cells have no place that the model knows.
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "linear": {"n_components": 30, "structure": False},
-    "gate": {"dims": (512, 30)},
-}
 EDGE_VALUES = {kind.name: f"gate_{kind.name}" for kind in (Attention, EdgeScores)}  # keys of obsp
 RECORD, DENOISED = "gate", "gate"
 
@@ -83,7 +78,7 @@ def embed_anndata(
     """
     options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     _check_denoise(options, denoise=denoise)
-    gate = named_estimator(method, DEFAULTS.get(method, {}) | params)
+    gate = named_estimator(method, TISSUE_PARAMS.get(method, {}) | params)
     graph = tissue_graph(adata, options)
     gate.fit(graph)
     gate.notes_ = {"tissue": asdict(options)}

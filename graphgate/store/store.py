@@ -7,32 +7,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphKind
 from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.graph import Graph
+from graphgate.io.additions import edge_list, read_batch
 from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
 from graphgate.store.alignment import rotation_onto
-from graphgate.store.batch import edge_list, read_batch
-from graphgate.store.changes import Change, ordered, removal, resolved
+from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.neighbors import unit_vectors
-from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
-from graphgate.store.updates import (
-    encoded_features,
-    exact_details,
-    next_details,
-    update_of,
-    write_change,
-)
+from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
 from graphgate.store.view import StoreView
 
@@ -59,7 +52,7 @@ class StoreChange(NamedTuple):
         labels = None
         if self.added.labels is not None and self.changed.labels is not None:
             labels = [*self.added.labels, *self.changed.labels]
-        return Embedding(ids, vectors, labels)
+        return Embedding(ids, vectors, labels, self.added.columns)
 
 
 class Store(StoreView):
@@ -103,9 +96,8 @@ class Store(StoreView):
         if not hasattr(estimator, "fit_"):
             estimator.fit(graph)
         numbers = np.arange(graph.n_nodes)
-        nodes = {NUMBER: pa.array(numbers), ID: id_array(graph.ids)}
-        nodes |= label_column(graph.label_values())
-        nodes |= content_columns(graph.x if graph.attributes is None else graph.attributes)
+        content = graph.x if graph.attributes is None else graph.attributes
+        nodes = node_columns(numbers, id_array(graph.ids), content, graph.label_values())
         tables = {
             "nodes": pa.table(nodes),
             "edges": edge_rows(*edge_list(graph)),
@@ -138,7 +130,7 @@ class Store(StoreView):
         """
         with self._database.writing() as writer:
             self._follow(writer)
-            return self._applied("add", self._resolved(edges, nodes, writer), writer)
+            return self._applied("add", self._change(edges, nodes, writer), writer)
 
     def remove(self, nodes: Any = None, edges: Any = None) -> StoreChange:
         """Remove nodes with all their edges, or edges.
@@ -151,28 +143,22 @@ class Store(StoreView):
             numbers = np.unique(self._numbers(nodes)) if nodes is not None else np.empty(0, int)
             pairs = np.empty((0, 2), dtype=np.int64)
             if edges is not None:
-                batch = read_batch(edges, None, self._expected())
+                batch = read_batch(edges, None, self._batch_format())
                 ends = self._numbers(batch.ends.to_pylist())
                 pairs = ordered(ends[batch.pairs], directed=directed)
             if len(numbers) == writer.last.details["n_nodes"]:
                 raise InputError("the store would have no nodes; keep at least one")
-            change = removal(numbers, pairs, writer)
-            if (change.weights[:, 0] == 0).any():
-                raise InputError(
-                    f"{int((change.weights[:, 0] == 0).sum()):,} of {len(pairs):,} edges are not "
-                    "stored; pass only edges that are"
-                )
-            return self._applied("remove", change, writer)
+            return self._applied("remove", removal(numbers, pairs, writer), writer)
 
     def embed(self, edges: Any = None, nodes: Any = None) -> Embedding:
         """The vectors that `add` would give to new nodes, without adding them."""
-        change = self._resolved(edges, nodes, self._snapshot)
+        change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
             raise InputError("every node of the batch is stored already; ask for its vector")
-        update = update_of(change, self._snapshot, self.estimator)
+        update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1])
+        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""
@@ -307,14 +293,10 @@ class Store(StoreView):
             self._show(self._database, made)
         return made
 
-    def _resolved(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
+    def _change(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
         """What a batch would change in this version."""
-        batch, features = read_batch(edges, nodes, self._expected()), None
-        if batch.content is not None:
-            features = encoded_features(batch.content, self.estimator)
-        next_number = self._version.details["next_number"]
-        directed = self.estimator.fitted_on_.directed
-        return resolved(batch, features, snapshot, next_number, directed=directed)
+        batch = read_batch(edges, nodes, self._batch_format())
+        return compared(batch, snapshot, self.estimator, self._version.details["next_number"])
 
     def _follow(self, writer: Writer) -> None:
         """A change starts from the last version, which another process may have made."""
@@ -326,11 +308,9 @@ class Store(StoreView):
         if not change:
             none = self.vectors([])
             return StoreChange(self.version, none, none, 0, 0)
-        update = update_of(change, writer, self.estimator)
-        write_change(change, update, writer)
-        exact = self.estimator.fit_.reach.exact
-        details = next_details(writer.last.details, change, update, exact=exact)
-        self._show(self._database, writer.commit(action, details))
+        update = Update.of(change, writer, self.estimator)
+        update.write(writer)
+        self._show(self._database, writer.commit(action, update.details(writer.last.details)))
         new = update.region.new
         return StoreChange(
             self.version,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from browsing import Seen, launched
-from graphgate.estimators.embedded_graph import EdgeScores
 from matplotlib.image import imread
 
 from graphgate import Graph, write_page
+from graphgate.estimators.fitted import EdgeScores
 from graphgate.visualization.maps import RAMP
 
 EVIL = "<img src=x onerror='document.title=\"hacked\"'></script><script>document.title='hacked'"
