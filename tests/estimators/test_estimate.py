@@ -84,7 +84,7 @@ def test_a_run_that_does_not_fit_is_refused_with_dims_that_do(monkeypatch):
     limit(monkeypatch, 10)
     with pytest.raises(MemoryLimitError, match="no dims would fit") as e:
         check_fits(graph, gate)
-    assert e.value.fitting_dims is None
+    assert e.value.fitting_dims == ()
     limit(monkeypatch, None)
     check_fits(graph, gate)
 
