@@ -12,7 +12,7 @@ from sklearn.base import clone
 from graphgate.errors import InputError, listing
 from graphgate.estimators.loading import Estimator
 from graphgate.graph.graph import Graph
-from graphgate.store.batch import positions
+from graphgate.io.id_columns import rows_of
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 
 
@@ -29,16 +29,16 @@ class Remainder(NamedTuple):
         return found
 
 
-def ever_stored(ids: pa.Array, snapshots: Iterable[Snapshot]) -> np.ndarray:
+def ever_stored(ids: pa.ChunkedArray, snapshots: Iterable[Snapshot]) -> np.ndarray:
     """(M,) whether a node with an id is in any of the snapshots that can be read."""
     found = np.zeros(len(ids), dtype=bool)
     for snapshot in snapshots:
         with suppress(InputError):
-            found |= positions(ids, snapshot.find("nodes", ID, ids, [ID]).column(ID)) >= 0
+            found |= rows_of(snapshot.find("nodes", ID, ids, [ID]).column(ID), ids) >= 0
     return found
 
 
-def without_nodes(snapshot: Snapshot, ids: pa.Array) -> Remainder:
+def without_nodes(snapshot: Snapshot, ids: pa.ChunkedArray) -> Remainder:
     """What is left without the nodes with these ids, stored or not."""
     nodes, edges = snapshot.read("nodes").sort_by(NUMBER), snapshot.read("edges")
     gone = pc.is_in(nodes.column(ID), ids)
@@ -62,7 +62,7 @@ def fitted_afresh(estimator: Estimator, graph: Graph) -> Estimator:
     return fresh
 
 
-def refuse_never_stored(ids: pa.Array, ever: np.ndarray) -> None:
+def refuse_never_stored(ids: pa.ChunkedArray, ever: np.ndarray) -> None:
     if not ever.all():
         missing = listing([repr(one) for one in ids.filter(pa.array(~ever)).to_pylist()])
         raise InputError(

@@ -1,36 +1,31 @@
 """`Store`: a folder with a graph that grows, a model, and the vectors of all nodes."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphKind
+from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.graph import Graph
+from graphgate.io.additions import edge_list, read_batch
 from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
-from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
-from graphgate.store.batch import edge_list, read_batch
-from graphgate.store.changes import Change, ordered, removal, resolved
+from graphgate.store.alignment import rotation_onto
+from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
-from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.neighbors import unit_vectors
-from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
-from graphgate.store.updates import (
-    encoded_features,
-    exact_details,
-    next_details,
-    update_of,
-    write_change,
-)
+from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
 from graphgate.store.view import StoreView
 
@@ -57,7 +52,7 @@ class StoreChange(NamedTuple):
         labels = None
         if self.added.labels is not None and self.changed.labels is not None:
             labels = [*self.added.labels, *self.changed.labels]
-        return Embedding(ids, vectors, labels)
+        return Embedding(ids, vectors, labels, self.added.columns)
 
 
 class Store(StoreView):
@@ -98,20 +93,19 @@ class Store(StoreView):
                 about="nodes",
             )
         estimator = LinearGATE() if estimator is None else estimator
-        if not hasattr(estimator, "model_"):
+        if not hasattr(estimator, "fit_"):
             estimator.fit(graph)
         numbers = np.arange(graph.n_nodes)
-        nodes = {NUMBER: pa.array(numbers), ID: id_array(graph.ids)}
-        nodes |= label_column(graph.label_values())
-        nodes |= content_columns(graph.x if graph.attributes is None else graph.attributes)
+        content = graph.x if graph.attributes is None else graph.attributes
+        nodes = node_columns(numbers, id_array(graph.ids), content, graph.label_values())
         tables = {
             "nodes": pa.table(nodes),
             "edges": edge_rows(*edge_list(graph)),
-            "vectors": vector_rows(numbers, growth_of(estimator).columns(graph), _sums(graph)),
+            "vectors": vector_rows(numbers, _states(estimator, graph), _sums(graph)),
         }
         counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
         details = exact_details(1, **counts, next_number=graph.n_nodes)
-        database = Database.create(path, tables, details, trimmed(estimator).save)
+        database = Database.create(path, tables, details, _saver(estimator))
         return cls(database, database.version())
 
     @classmethod
@@ -136,7 +130,7 @@ class Store(StoreView):
         """
         with self._database.writing() as writer:
             self._follow(writer)
-            return self._applied("add", self._resolved(edges, nodes, writer), writer)
+            return self._applied("add", self._change(edges, nodes, writer), writer)
 
     def remove(self, nodes: Any = None, edges: Any = None) -> StoreChange:
         """Remove nodes with all their edges, or edges.
@@ -149,42 +143,36 @@ class Store(StoreView):
             numbers = np.unique(self._numbers(nodes)) if nodes is not None else np.empty(0, int)
             pairs = np.empty((0, 2), dtype=np.int64)
             if edges is not None:
-                batch = read_batch(edges, None, self._expected())
+                batch = read_batch(edges, None, self._batch_format())
                 ends = self._numbers(batch.ends.to_pylist())
                 pairs = ordered(ends[batch.pairs], directed=directed)
             if len(numbers) == writer.last.details["n_nodes"]:
                 raise InputError("the store would have no nodes; keep at least one")
-            change = removal(numbers, pairs, writer)
-            if (change.weights[:, 0] == 0).any():
-                raise InputError(
-                    f"{int((change.weights[:, 0] == 0).sum()):,} of {len(pairs):,} edges are not "
-                    "stored; pass only edges that are"
-                )
-            return self._applied("remove", change, writer)
+            return self._applied("remove", removal(numbers, pairs, writer), writer)
 
     def embed(self, edges: Any = None, nodes: Any = None) -> Embedding:
         """The vectors that `add` would give to new nodes, without adding them."""
-        change = self._resolved(edges, nodes, self._snapshot)
+        change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
             raise InputError("every node of the batch is stored already; ask for its vector")
-        update = update_of(change, self._snapshot, self.estimator)
+        update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1])
+        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""
         with self._database.writing() as writer:
             self._follow(writer)
             graph = self.graph()
-            return self._replaced("refresh", writer, growth_of(self.model()).columns(graph), graph)
+            return self._replaced("refresh", writer, _states(self.model(), graph), graph)
 
     def cosines_to_exact(self) -> np.ndarray:
         """(N,) cosine between the stored vector of each node and the exact one.
 
         This takes as long as `refresh`, but changes nothing.
         """
-        exact = growth_of(self.model()).columns(self.graph())[VECTOR]
+        exact = _states(self.model(), self.graph())[VECTOR]
         stored = unit_vectors(self.vectors().vectors)
         return np.clip(np.einsum("nd,nd->n", stored, unit_vectors(exact)), -1.0, 1.0)
 
@@ -203,14 +191,13 @@ class Store(StoreView):
             before, graph = self._side(), self.graph()
             encoder, size = self.estimator.encoder_, before.vectors.shape[1]
             known = load_model(self.model_file)
-            if estimator is not None:
-                estimator.notes_ = known.notes_
-            fresh = refitted(known if estimator is None else estimator, graph, size)
-            columns = growth_of(fresh).columns(graph)
-            if can_rotate(fresh):
-                rotation = rotation_onto(columns[VECTOR], before.vectors)
+            fresh = (known if estimator is None else estimator).refitted(graph, size)
+            fresh.notes_ = dict(known.notes_)
+            columns = _states(fresh, graph)
+            rotation = rotation_onto(columns[VECTOR], before.vectors)
+            if (rotated := fresh.fit_.rotated(rotation)) is not None:
                 columns[VECTOR] = (columns[VECTOR] @ rotation).astype(columns[VECTOR].dtype)
-                rotate(fresh, rotation)
+                fresh = fresh.with_fit(rotated)
             self._replaced("refit", writer, columns, graph, fresh)
             return drift_between(before, self._side(), encoder, refitted=True)
 
@@ -243,7 +230,7 @@ class Store(StoreView):
         writer.replace("vectors", vector_rows(numbers, columns, _sums(graph)))
         counts = {name: writer.last.details[name] for name in ("n_nodes", "n_edges", "next_number")}
         details = exact_details(writer.last.version + 1, **counts)
-        save = None if estimator is None else trimmed(estimator).save
+        save = None if estimator is None else _saver(estimator)
         made = writer.commit(action, details, save)
         self._show(self._database, made)
         return made
@@ -279,14 +266,14 @@ class Store(StoreView):
             rest = without_nodes(writer, ids)
             graph = self._graph_of(rest.nodes, rest.edges)
             fresh = fitted_afresh(load_model(self.model_file), graph)
-            columns = growth_of(fresh).columns(graph)
+            columns = _states(fresh, graph)
             writer.replace("nodes", rest.nodes)
             writer.replace("edges", rest.edges)
             writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
             counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
             counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
             details = exact_details(writer.last.version + 1, **counts)
-            made = writer.commit(ERASE, details, trimmed(fresh).save, keep=1)
+            made = writer.commit(ERASE, details, _saver(fresh), keep=1)
             self._show(self._database, made)
         return made
 
@@ -306,14 +293,10 @@ class Store(StoreView):
             self._show(self._database, made)
         return made
 
-    def _resolved(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
+    def _change(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
         """What a batch would change in this version."""
-        batch, features = read_batch(edges, nodes, self._expected()), None
-        if batch.content is not None:
-            features = encoded_features(batch.content, self.estimator)
-        next_number = self._version.details["next_number"]
-        directed = self.estimator.fitted_on_.directed
-        return resolved(batch, features, snapshot, next_number, directed=directed)
+        batch = read_batch(edges, nodes, self._batch_format())
+        return compared(batch, snapshot, self.estimator, self._version.details["next_number"])
 
     def _follow(self, writer: Writer) -> None:
         """A change starts from the last version, which another process may have made."""
@@ -325,11 +308,9 @@ class Store(StoreView):
         if not change:
             none = self.vectors([])
             return StoreChange(self.version, none, none, 0, 0)
-        update = update_of(change, writer, self.estimator)
-        write_change(change, update, writer)
-        exact = growth_of(self.estimator).exact
-        details = next_details(writer.last.details, change, update, exact=exact)
-        self._show(self._database, writer.commit(action, details))
+        update = Update.of(change, writer, self.estimator)
+        update.write(writer)
+        self._show(self._database, writer.commit(action, update.details(writer.last.details)))
         new = update.region.new
         return StoreChange(
             self.version,
@@ -338,6 +319,16 @@ class Store(StoreView):
             len(change.removed),
             len(change.pairs),
         )
+
+
+def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
+    """What is kept of every node, computed from the whole graph."""
+    return estimator.fit_.states(estimator.encode(graph))
+
+
+def _saver(estimator: Estimator) -> Callable[[Path], None]:
+    """What saves the model, without what the tables hold of single nodes."""
+    return estimator.with_fit(estimator.fit_.without_nodes()).save
 
 
 def _sums(graph: Graph) -> np.ndarray:
