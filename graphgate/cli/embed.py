@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -13,7 +12,7 @@ import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files, check_memory, naming_files
 from graphgate.cli.method_options import MethodOptions
-from graphgate.cli.methods import choose_method, make_estimator, method_name
+from graphgate.cli.methods import check_outputs, choose_method, make_estimator
 from graphgate.cli.options import (
     EMBEDDING_OUT,
     Dtype,
@@ -30,6 +29,7 @@ from graphgate.cli.options import (
 from graphgate.cli.outputs import Outputs, command_line, print_graph, write_result
 from graphgate.cli.program import EMBEDDINGS, app, leads
 from graphgate.errors import InputError
+from graphgate.estimators.registry import method_of
 
 if TYPE_CHECKING:
     from graphgate.compute.measure import Cost
@@ -74,10 +74,6 @@ class _Run(NamedTuple):
     reading: dict[str, Any]
     cost: Cost
     rerun: Rerun | None = None
-
-    @property
-    def method(self) -> str:
-        return method_name(self.estimator)
 
 
 @app.command(
@@ -126,7 +122,7 @@ def embed(
     if repeat is not None:
         _refuse_parameters(context)
         result = _repeat(repeat, edges, nodes, force=force)
-        choose_method(result.method, by_method)
+        check_outputs(result.estimator, by_method)
     else:
         chosen, params = choose_method(method, given)
         params |= {"dtype": dtype, "memory_limit": memory_limit}
@@ -179,8 +175,8 @@ def _write(
 ) -> None:
     """Write everything that was requested, and report on the run."""
     estimator, graph, again = result.estimator, result.graph, result.rerun
-    report = estimator.report_ if isinstance(estimator, graphgate.LinearGATE) else None
-    for sentence in report.sentences() if report is not None else []:
+    summary = estimator.summary()
+    for sentence in summary.sentences():
         say(sentence)
     estimator.notes_["reading"] = result.reading
     vectors = estimator.embedding_
@@ -202,12 +198,17 @@ def _write(
             metrics={"seconds": seconds, "peak_memory_mb": peak},
         )
         say(f"wrote the run to {outputs.run}")
-    content = {"method": result.method, "nodes": graph.n_nodes, "edges": graph.n_edges}
-    content |= {"dimensions": vectors.shape[1], "seconds": seconds}
-    write_result(json, content, {"report": None if report is None else asdict(report)})
-    history = getattr(estimator, "history_", None)
-    if history is not None and history.stopped == "interrupted":
-        say(f"wrote the result of {len(history)} epochs", err=True)
+    content = {
+        "method": method_of(estimator).name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "dimensions": vectors.shape[1],
+        "seconds": seconds,
+        "report": summary.to_dict(),
+    }
+    write_result(json, content)
+    if summary.interrupted:
+        say(f"wrote the result of {len(summary.history or ())} epochs", err=True)
         raise typer.Exit(130)
     if again is not None:
         _compare(again)

@@ -16,6 +16,7 @@ from graphgate.cli.inputs import (
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Json, Nodes, Params, Seed
 from graphgate.cli.outputs import write_result
 from graphgate.cli.program import ANSWERS, app
+from graphgate.estimators.registry import find_method
 
 
 @app.command(
@@ -45,7 +46,7 @@ def links(
     """
     check_files(edges, nodes, json=json)
     from graphgate.compute.measure import measured
-    from graphgate.estimators.registry import find_method
+    from graphgate.estimators.embedder import Embedder
 
     import_from_here([method])
     row = find_method(method)
@@ -53,7 +54,7 @@ def links(
     published = row.published_params(name, "links") if edges is None else {}
     params = {**published, **parse_params(set_)}
     estimator = row.make(params, seed)
-    if isinstance(estimator, (graphgate.LinearGATE, graphgate.GATE)):
+    if isinstance(estimator, Embedder):
         check_memory(estimator, row.make(params, seed).prepare(graph))
     with measured() as cost:
         scores = graphgate.evaluate_links(

@@ -12,12 +12,11 @@ from graphgate.cli.inputs import check_memory, naming_files, read_named_graph
 from graphgate.cli.method_options import METHOD_OPTIONS
 from graphgate.cli.options import GraphOptions
 from graphgate.errors import InputError
+from graphgate.estimators.registry import EMBEDDERS, find_method, method_of
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
-
-DEFAULT, METHODS = "linear", ("linear", "gate")
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -25,11 +24,12 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> tuple[str, di
 
     given : values of options of methods, by name; None for those that are not given.
     """
-    if method is not None and method not in METHODS:
-        raise InputError(f"unknown method {method!r}; use {' or '.join(METHODS)}")
+    if method is not None and method not in EMBEDDERS:
+        raise InputError(f"unknown method {method!r}; use {' or '.join(EMBEDDERS)}")
+    default = next(iter(EMBEDDERS))
     values = {METHOD_OPTIONS[name]: value for name, value in given.items() if value is not None}
-    selecting = [option for option in values if option.method != DEFAULT]
-    chosen = method or (selecting[0].method if selecting else DEFAULT)
+    selecting = [option for option in values if option.method != default]
+    chosen = method or (selecting[0].method if selecting else default)
     for option in values:
         if option.method != chosen:
             raise InputError(
@@ -46,15 +46,15 @@ def make_estimator(
     method: str, params: Mapping[str, Any], options: GraphOptions, seed: int = 0
 ) -> Estimator:
     """An unfitted estimator with these parameters."""
-    from graphgate.estimators.registry import find_method
+    from graphgate.estimators.loading import named_estimator
 
-    make: Any = find_method(method).maker()
     given = {name: value for name, value in params.items() if value is not None}
-    return make(**given, random_state=seed, scale=not options.no_scale)
+    return named_estimator(method, given | {"random_state": seed, "scale": not options.no_scale})
 
 
-def method_name(estimator: Estimator) -> str:
-    return "linear" if isinstance(estimator, graphgate.LinearGATE) else "gate"
+def check_outputs(estimator: Estimator, given: Mapping[str, Any]) -> None:
+    """Refuse an output that the method of a fitted estimator does not have."""
+    choose_method(method_of(estimator).name, given)
 
 
 def embedded_graph(
@@ -72,8 +72,6 @@ def embedded_graph(
     name, graph = read_named_graph(dataset, edges, nodes, options, estimator)
     if estimator is not None:
         return name, graph, estimator
-    from graphgate.estimators.registry import find_method
-
     chosen, _ = choose_method(method, {})
     published = find_method(chosen).published_params(name, "transductive") if edges is None else {}
     estimator = make_estimator(chosen, published, options)

@@ -78,27 +78,24 @@ class Outputs:
     def _write_encoded(
         self, graph: Graph, gate: Estimator, vectors: np.ndarray, encoded: Any
     ) -> None:
-        from graphgate.io import model_outputs
+        from graphgate.io.model_outputs import write_reconstruction
 
-        if self.attention is not None:
-            layers = (encoded.attention.encoder, encoded.attention.decoder)
-            model_outputs.write_attention(self.attention, graph.ids, *layers)
-            say(f"wrote the attention to {self.attention}")
-        if self.scores is not None:
-            if encoded.edge_values is None:
+        if (path := self.attention or self.scores) is not None:
+            edge_values = encoded.edge_values
+            if edge_values is None:
                 raise InputError(
                     "there are too few edges to learn how likely one is; omit --scores"
                 )
-            model_outputs.write_edge_scores(self.scores, graph.ids, encoded.edge_values.average)
-            say(f"wrote the edge scores to {self.scores}")
+            edge_values.write(path, graph.ids)
+            say(f"wrote the {edge_values.name.replace('_', ' ')} to {path}")
         if self.reconstruction is not None:
             names = getattr(gate, "feature_names_in_", None)
-            features = encoded.reconstruction()
-            model_outputs.write_reconstruction(self.reconstruction, graph.ids, features, names)
+            write_reconstruction(self.reconstruction, graph.ids, encoded.reconstruction(), names)
             say(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
-            title = self.page.stem
-            graphgate.write_page(self.page, graph, vectors, encoded.edge_values, title=title)
+            graphgate.write_page(
+                self.page, graph, vectors, encoded.edge_values, title=self.page.stem
+            )
             say_page(self.page)
 
 

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files
 from graphgate.cli.methods import embedded_graph
@@ -21,6 +20,7 @@ from graphgate.cli.options import (
 from graphgate.cli.outputs import print_rows, write_result, write_table
 from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
+from graphgate.estimators.registry import method_of
 
 
 @app.command(
@@ -46,8 +46,11 @@ def predict_links(
     """
     check_files(edges, nodes, model, table=out, json=json)
     _, graph, estimator = embedded_graph(None, dataset, model, edges, nodes, options)
-    if not isinstance(estimator, graphgate.LinearGATE):
-        raise InputError(f"{model} holds a GATE, which proposes no edges; use the linear method")
+    method = method_of(estimator)
+    if not method.proposes_links:
+        raise InputError(
+            f"{model} holds a {method.title}, which proposes no edges; use the linear method"
+        )
     pairs, probabilities = estimator.predict_links(graph, n=top)
     columns = {"source": pairs[:, 0], "target": pairs[:, 1], "probability": probabilities}
     values = (column.tolist() for column in columns.values())

@@ -10,7 +10,7 @@ import typer
 import graphgate
 from graphgate.cli.inputs import check_files, naming_files, read_extended
 from graphgate.cli.method_options import only_options
-from graphgate.cli.methods import choose_method, method_name
+from graphgate.cli.methods import check_outputs
 from graphgate.cli.options import (
     EDGES,
     EMBEDDING_OUT,
@@ -66,7 +66,7 @@ def transform(
     _check_only(only, with_edges, with_nodes, outputs)
     check_files(model, edges, nodes, with_edges, with_nodes, **vars(outputs))
     gate = graphgate.load_model(model, device=device)
-    choose_method(method_name(gate), given)
+    check_outputs(gate, given)
     try:
         graph, new = read_extended(options, edges, nodes, gate, with_edges, with_nodes)
     except graphgate.UnknownNodesError as error:

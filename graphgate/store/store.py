@@ -1,5 +1,7 @@
 """`Store`: a folder with a graph that grows, a model, and the vectors of all nodes."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +10,7 @@ import pyarrow as pa
 from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphKind
+from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.graph import Graph
@@ -16,12 +19,11 @@ from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
-from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
+from graphgate.store.alignment import rotation_onto
 from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
-from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
@@ -91,7 +93,7 @@ class Store(StoreView):
                 about="nodes",
             )
         estimator = LinearGATE() if estimator is None else estimator
-        if not hasattr(estimator, "model_"):
+        if not hasattr(estimator, "fit_"):
             estimator.fit(graph)
         numbers = np.arange(graph.n_nodes)
         content = graph.x if graph.attributes is None else graph.attributes
@@ -99,11 +101,11 @@ class Store(StoreView):
         tables = {
             "nodes": pa.table(nodes),
             "edges": edge_rows(*edge_list(graph)),
-            "vectors": vector_rows(numbers, growth_of(estimator).columns(graph), _sums(graph)),
+            "vectors": vector_rows(numbers, _states(estimator, graph), _sums(graph)),
         }
         counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
         details = exact_details(1, **counts, next_number=graph.n_nodes)
-        database = Database.create(path, tables, details, trimmed(estimator).save)
+        database = Database.create(path, tables, details, _saver(estimator))
         return cls(database, database.version())
 
     @classmethod
@@ -163,14 +165,14 @@ class Store(StoreView):
         with self._database.writing() as writer:
             self._follow(writer)
             graph = self.graph()
-            return self._replaced("refresh", writer, growth_of(self.model()).columns(graph), graph)
+            return self._replaced("refresh", writer, _states(self.model(), graph), graph)
 
     def cosines_to_exact(self) -> np.ndarray:
         """(N,) cosine between the stored vector of each node and the exact one.
 
         This takes as long as `refresh`, but changes nothing.
         """
-        exact = growth_of(self.model()).columns(self.graph())[VECTOR]
+        exact = _states(self.model(), self.graph())[VECTOR]
         stored = unit_vectors(self.vectors().vectors)
         return np.clip(np.einsum("nd,nd->n", stored, unit_vectors(exact)), -1.0, 1.0)
 
@@ -189,14 +191,13 @@ class Store(StoreView):
             before, graph = self._side(), self.graph()
             encoder, size = self.estimator.encoder_, before.vectors.shape[1]
             known = load_model(self.model_file)
-            if estimator is not None:
-                estimator.notes_ = known.notes_
-            fresh = refitted(known if estimator is None else estimator, graph, size)
-            columns = growth_of(fresh).columns(graph)
-            if can_rotate(fresh):
-                rotation = rotation_onto(columns[VECTOR], before.vectors)
+            fresh = (known if estimator is None else estimator).refitted(graph, size)
+            fresh.notes_ = dict(known.notes_)
+            columns = _states(fresh, graph)
+            rotation = rotation_onto(columns[VECTOR], before.vectors)
+            if (rotated := fresh.fit_.rotated(rotation)) is not None:
                 columns[VECTOR] = (columns[VECTOR] @ rotation).astype(columns[VECTOR].dtype)
-                rotate(fresh, rotation)
+                fresh = fresh.with_fit(rotated)
             self._replaced("refit", writer, columns, graph, fresh)
             return drift_between(before, self._side(), encoder, refitted=True)
 
@@ -229,7 +230,7 @@ class Store(StoreView):
         writer.replace("vectors", vector_rows(numbers, columns, _sums(graph)))
         counts = {name: writer.last.details[name] for name in ("n_nodes", "n_edges", "next_number")}
         details = exact_details(writer.last.version + 1, **counts)
-        save = None if estimator is None else trimmed(estimator).save
+        save = None if estimator is None else _saver(estimator)
         made = writer.commit(action, details, save)
         self._show(self._database, made)
         return made
@@ -265,14 +266,14 @@ class Store(StoreView):
             rest = without_nodes(writer, ids)
             graph = self._graph_of(rest.nodes, rest.edges)
             fresh = fitted_afresh(load_model(self.model_file), graph)
-            columns = growth_of(fresh).columns(graph)
+            columns = _states(fresh, graph)
             writer.replace("nodes", rest.nodes)
             writer.replace("edges", rest.edges)
             writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
             counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
             counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
             details = exact_details(writer.last.version + 1, **counts)
-            made = writer.commit(ERASE, details, trimmed(fresh).save, keep=1)
+            made = writer.commit(ERASE, details, _saver(fresh), keep=1)
             self._show(self._database, made)
         return made
 
@@ -318,6 +319,16 @@ class Store(StoreView):
             len(change.removed),
             len(change.pairs),
         )
+
+
+def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
+    """What is kept of every node, computed from the whole graph."""
+    return estimator.fit_.states(estimator.encode(graph))
+
+
+def _saver(estimator: Estimator) -> Callable[[Path], None]:
+    """What saves the model, without what the tables hold of single nodes."""
+    return estimator.with_fit(estimator.fit_.without_nodes()).save
 
 
 def _sums(graph: Graph) -> np.ndarray:

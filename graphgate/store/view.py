@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
+from graphgate.estimators.fitted import PLACE, VECTOR
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
@@ -21,10 +22,9 @@ from graphgate.store.check import StoreCheck, checked
 from graphgate.store.conditions import parse_condition
 from graphgate.store.database import Database
 from graphgate.store.drift import Side
-from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
+from graphgate.store.records import LABEL, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
 from graphgate.store.versions import Version
 
@@ -139,7 +139,8 @@ class StoreView:
         rows = self._snapshot.read("vectors", [NUMBER, PLACE])
         order = np.argsort(rows.column(NUMBER).to_numpy())
         place = array_of(rows.column(PLACE))[order]
-        return completed(self.estimator, self._nodes_in_order[1], place)
+        fit = self.estimator.fit_.with_nodes(self._nodes_in_order[1], place)
+        return self.estimator.with_fit(fit)
 
     def graph(self) -> Graph:
         """The whole graph."""
