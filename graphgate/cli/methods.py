@@ -46,10 +46,11 @@ def make_estimator(
     method: str, params: Mapping[str, Any], options: GraphOptions, seed: int = 0
 ) -> Estimator:
     """An unfitted estimator with these parameters."""
-    from graphgate.estimators.loading import named_estimator
-
     given = {name: value for name, value in params.items() if value is not None}
-    return named_estimator(method, given | {"random_state": seed, "scale": not options.no_scale})
+    estimator: Estimator = EMBEDDERS[method].maker()(
+        **given, random_state=seed, scale=not options.no_scale
+    )
+    return estimator
 
 
 def check_outputs(estimator: Estimator, given: Mapping[str, Any]) -> None:
