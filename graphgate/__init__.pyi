@@ -1,6 +1,6 @@
 # The public names, each written once: type checkers read this file, and so does __init__.py.
 # isort: off
-from graphgate.estimators.embedded_graph import Attention as Attention
+from graphgate.estimators.fitted import Attention as Attention
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder as AttributeEncoder
 from graphgate.graph.attributes import Attributes as Attributes
 from graphgate.tasks.classification import classify as classify

@@ -3,6 +3,6 @@
 The modules in import order:
 
     layout, checksums, index_cache, vector_index, conditions, lance_manifest, versions,
-    lance_tables, consistency, database, check, records, region, growth, alignment, drift, erasure,
-    change, info, view, store
+    lance_tables, consistency, database, check, records, alignment, drift, erasure, change,
+    info, view, store
 """

@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 
 from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError, InputWarning
+from graphgate.estimators.fitted import VECTOR, Reach
 from graphgate.estimators.loading import Estimator
+from graphgate.estimators.region import Region, adjacency, scattered
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
@@ -24,12 +26,10 @@ from graphgate.io.additions import Batch, refuse_unknown
 from graphgate.io.columns import one_piece
 from graphgate.io.id_columns import rows_of
 from graphgate.store.database import Writer
-from graphgate.store.growth import Growth, growth_of
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.records import (
     LABEL,
     ROW_SUM,
-    VECTOR,
     conforming,
     edge_rows,
     node_columns,
@@ -38,7 +38,6 @@ from graphgate.store.records import (
     stored_form,
     vector_rows,
 )
-from graphgate.store.region import Region, adjacency, scattered
 
 _NONE = np.empty(0, dtype=np.int64)
 _ROUNDING = 1e-6  # relative change of a vector or of a sum of weights
@@ -192,7 +191,7 @@ def _stored_weights(snapshot: Snapshot, pairs: np.ndarray) -> np.ndarray:
 
 def _region(change: Change, snapshot: Snapshot, estimator: Estimator) -> Region:
     """The nodes around a change, with what is stored of them, before and after the change."""
-    reach, directed = growth_of(estimator), estimator.fitted_on_.directed
+    reach, directed = estimator.fit_.reach, estimator.fitted_on_.directed
     near, numbers, pairs, weights = _surroundings(change, snapshot, reach)
     m = len(numbers)
     new, removed, changed, is_near = (
@@ -223,13 +222,13 @@ def _region(change: Change, snapshot: Snapshot, estimator: Estimator) -> Region:
         states,
         change.features,
         _stored_features(snapshot, numbers[is_near & ~new], estimator)
-        if reach.needs_near_features
+        if reach.near_features
         else None,
     )
 
 
 def _surroundings(
-    change: Change, snapshot: Snapshot, reach: Growth
+    change: Change, snapshot: Snapshot, reach: Reach
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The nodes near a change and all nodes around it, sorted, and the stored edges among them.
 
@@ -307,12 +306,12 @@ class Update:
     @classmethod
     def of(cls, change: Change, snapshot: Snapshot, estimator: Estimator) -> Self:
         """Compute the vectors around a change of a snapshot."""
-        growth, region = growth_of(estimator), _region(change, snapshot, estimator)
-        states = growth.update(region)
+        fit, region = estimator.fit_, _region(change, snapshot, estimator)
+        states = fit.update(region)
         before, after = region.states[VECTOR], states[VECTOR]
         scale = np.linalg.norm(after, axis=1).clip(min=1e-30)
         moved = np.abs(after - before).max(axis=1, initial=0) > _ROUNDING * scale
-        return cls(change, region, states, moved & ~region.removed, growth.exact)
+        return cls(change, region, states, moved & ~region.removed, fit.reach.exact)
 
     def vectors(self, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and vectors of some nodes of the region."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
+from graphgate.estimators.fitted import PLACE, VECTOR
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features
@@ -22,7 +23,6 @@ from graphgate.store.lance_tables import ID, NUMBER, WIDTHS
 
 LABEL = "_label"
 ROW_SUM = "row_sum"
-VECTOR, PLACE = "vector", "place"  # read of all nodes at once, so these have their own columns
 _STATES = "states"
 _SUMS = (ROW_SUM, "column_sum")
 _DENSE, _AT, _VALUES = "_features", "_feature_numbers", "_feature_values"

@@ -1,5 +1,7 @@
 """`Store`: a folder with a graph that grows, a model, and the vectors of all nodes."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +10,7 @@ import pyarrow as pa
 from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphKind
+from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.graph import Graph
@@ -16,12 +19,11 @@ from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
-from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
+from graphgate.store.alignment import rotation_onto
 from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
-from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
@@ -50,7 +52,7 @@ class StoreChange(NamedTuple):
         labels = None
         if self.added.labels is not None and self.changed.labels is not None:
             labels = [*self.added.labels, *self.changed.labels]
-        return Embedding(ids, vectors, labels)
+        return Embedding(ids, vectors, labels, self.added.columns)
 
 
 class Store(StoreView):
@@ -91,7 +93,7 @@ class Store(StoreView):
                 about="nodes",
             )
         estimator = LinearGATE() if estimator is None else estimator
-        if not hasattr(estimator, "model_"):
+        if not hasattr(estimator, "fit_"):
             estimator.fit(graph)
         n, numbers = graph.n_nodes, np.arange(graph.n_nodes)
         content = graph.x if graph.attributes is None else graph.attributes
@@ -99,10 +101,10 @@ class Store(StoreView):
         tables = {
             "nodes": pa.table(nodes),
             "edges": edge_rows(*edge_list(graph)),
-            "vectors": vector_rows(numbers, growth_of(estimator).columns(graph), _sums(graph)),
+            "vectors": vector_rows(numbers, _states(estimator, graph), _sums(graph)),
         }
         details = exact_details(1, n_nodes=n, n_edges=graph.n_edges, next_number=n)
-        Database.create(path, tables, details, trimmed(estimator).save)
+        Database.create(path, tables, details, _saver(estimator))
         return cls.open(path)
 
     @classmethod
@@ -155,14 +157,14 @@ class Store(StoreView):
         update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1])
+        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""
         with self._database.writing() as writer:
             self._follow(writer)
             graph = self.graph()
-            states = growth_of(self.model()).columns(graph)
+            states = _states(self.model(), graph)
             return self._replaced("refresh", writer, graph, states)
 
     def cosines_to_exact(self) -> np.ndarray:
@@ -170,7 +172,7 @@ class Store(StoreView):
 
         This takes as long as `refresh`, but changes nothing.
         """
-        exact = growth_of(self.model()).columns(self.graph())[VECTOR]
+        exact = _states(self.model(), self.graph())[VECTOR]
         stored = unit_vectors(self.vectors().vectors)
         return np.clip(np.einsum("nd,nd->n", stored, unit_vectors(exact)), -1.0, 1.0)
 
@@ -189,14 +191,13 @@ class Store(StoreView):
             before, graph = self._side(), self.graph()
             encoder, size = self.estimator.encoder_, before.vectors.shape[1]
             known = load_model(self.model_file)
-            if estimator is not None:
-                estimator.notes_ = known.notes_
-            fresh = refitted(known if estimator is None else estimator, graph, size)
-            states = growth_of(fresh).columns(graph)
-            if can_rotate(fresh):
-                rotation = rotation_onto(states[VECTOR], before.vectors)
+            fresh = (known if estimator is None else estimator).refitted(graph, size)
+            fresh.notes_ = dict(known.notes_)
+            states = _states(fresh, graph)
+            rotation = rotation_onto(states[VECTOR], before.vectors)
+            if (rotated := fresh.fit_.rotated(rotation)) is not None:
                 states[VECTOR] = (states[VECTOR] @ rotation).astype(states[VECTOR].dtype)
-                rotate(fresh, rotation)
+                fresh = fresh.with_fit(rotated)
             self._replaced("refit", writer, graph, states, fresh)
             return drift_between(before, self._side(), encoder, refitted=True)
 
@@ -245,7 +246,7 @@ class Store(StoreView):
             rows, edges = without_nodes(writer, ids)
             graph = self._graph_of(rows, edges)
             fresh = fitted_afresh(load_model(self.model_file), graph)
-            states = growth_of(fresh).columns(graph)
+            states = _states(fresh, graph)
             writer.replace("nodes", rows)
             writer.replace("edges", edges)
             erased = len(self) - graph.n_nodes
@@ -315,9 +316,19 @@ class Store(StoreView):
         writer.replace("vectors", vector_rows(numbers, states, _sums(graph)))
         counts |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
         counts["next_number"] = writer.last.details["next_number"]
-        save = None if estimator is None else trimmed(estimator).save
+        save = None if estimator is None else _saver(estimator)
         details = exact_details(writer.number, **counts)
         return self._showing(writer.commit(action, details, save, keep))
+
+
+def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
+    """What is kept of every node, computed from the whole graph."""
+    return estimator.fit_.states(estimator.encode(graph))
+
+
+def _saver(estimator: Estimator) -> Callable[[Path], None]:
+    """What saves the model, without what the tables hold of single nodes."""
+    return estimator.with_fit(estimator.fit_.without_nodes()).save
 
 
 def _sums(graph: Graph) -> np.ndarray:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
+from graphgate.estimators.fitted import PLACE, VECTOR
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
@@ -21,10 +22,9 @@ from graphgate.store.check import StoreCheck, checked
 from graphgate.store.conditions import parse_condition
 from graphgate.store.database import Database
 from graphgate.store.drift import Side
-from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
+from graphgate.store.records import LABEL, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
 from graphgate.store.versions import Version
 
@@ -139,7 +139,8 @@ class StoreView:
         rows = self._snapshot.read("vectors", [NUMBER, PLACE])
         order = np.argsort(rows.column(NUMBER).to_numpy())
         place = array_of(rows.column(PLACE))[order]
-        return completed(self.estimator, self._nodes_in_order[1], place)
+        fit = self.estimator.fit_.with_nodes(self._nodes_in_order[1], place)
+        return self.estimator.with_fit(fit)
 
     def graph(self) -> Graph:
         """The whole graph."""
@@ -236,6 +237,14 @@ class StoreView:
         encoder = self.estimator.encoder_
         return None if encoder is None else encoder.kinds
 
+    @property
+    def _made_from(self) -> tuple[str, ...] | None:
+        """Names of the attributes or features; None where they have no names."""
+        if self._kinds is not None:
+            return tuple(self._kinds)
+        names = getattr(self.estimator, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
     def _content(self, rows: pa.Table) -> Any:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
@@ -249,8 +258,8 @@ class StoreView:
         described: dict[str, Any] = {}
         if self._kinds is not None:
             described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
+        else:
+            described["feature_names"] = self._made_from
         return Graph.from_edge_index(
             None if self._kinds is not None else content,
             np.searchsorted(numbers, pairs),
@@ -292,7 +301,7 @@ class StoreView:
         rows = self._snapshot.read("vectors", [NUMBER, VECTOR])
         order = np.argsort(rows.column(NUMBER).to_numpy())
         _, ids, labels = self._nodes_in_order
-        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels)
+        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels, self._made_from)
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
@@ -318,4 +327,4 @@ class StoreView:
         places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
         rows = rows.take(pa.array(places))
         labels = rows.column(LABEL).to_pylist() if labeled else None
-        return Embedding(id_values(rows.column(ID)), vectors, labels)
+        return Embedding(id_values(rows.column(ID)), vectors, labels, self._made_from)

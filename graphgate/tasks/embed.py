@@ -7,7 +7,7 @@ from typing import Any
 import graphgate
 from graphgate.errors import InputError, listing
 from graphgate.estimators.base import is_graphs
-from graphgate.estimators.loading import EMBEDDERS, named_estimator
+from graphgate.estimators.loading import named_estimator, parameters_by_method
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.io.embeddings import Embedding
@@ -57,7 +57,7 @@ def embed(data: Any, nodes: Any = None, *, method: Any = "linear", **options: An
     >>> embedding.to_dict()[33].shape
     (8,)
     """
-    hyperparameters = set().union(*(kind().get_params() for kind in EMBEDDERS.values()))
+    hyperparameters = set().union(*parameters_by_method().values())
     params = {name: options.pop(name) for name in [*options] if name in hyperparameters}
     if isinstance(method, str):
         foreign = recognized(data)
