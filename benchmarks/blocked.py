@@ -23,13 +23,13 @@ from peers import start_weights
 from synthetic import block_graph
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
+from graphgate.compute.columns import Blocks
 from graphgate.compute.measure import measured, resident
 from graphgate.io.files import write_json
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.adam import Adam
-from graphgate.training.blocked_step import BlockedStep
 
 
 def train(n: int, width: int, epochs: int) -> dict[str, Any]:
@@ -40,10 +40,7 @@ def train(n: int, width: int, epochs: int) -> dict[str, Any]:
     with measured() as cost:
         where: dict[str, Any] = {"device": torch.device("cpu"), "dtype": torch.float32}
         parts = model, FeatureMatrix(graph.x, **where), AttentionPattern(graph, **where), loss
-        if width:
-            step: Any = BlockedStep(*parts, width=width, spilled=True)
-        else:
-            step = CollapsedStep(*parts)
+        step = CollapsedStep(*parts, Blocks(width, spilled=True) if width else None)
         optimizer = Adam(dict(model.named_parameters()), 1e-4)
         for _ in range(epochs + 1):  # one warms up
             start = time.perf_counter(), time.process_time()

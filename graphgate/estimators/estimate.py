@@ -242,9 +242,8 @@ def _epoch_seconds(gate: GATE, graph: Graph) -> float:
     architecture, loss, _ = gate.checked_settings(graph.n_features)
     model = GATEModel(architecture, np.random.default_rng(0), dtype=arguments.dtype(gate.dtype))
     model.to(arguments.device(gate.device))
-    plan = gate.training_plan(GraphCounts.of(graph))
-    limit = room_within(arguments.memory_limit(gate.memory_limit))
-    objective = planned_objective(plan, model, graph, loss, seed=0, limit=limit)
+    plan = plan_for(GraphCounts.of(graph), gate, _available(gate))
+    objective = planned_objective(plan, model, graph, loss, seed=0)
     optimizer = Adam(dict(model.named_parameters()), 1e-9)
     seconds: list[float] = []
     while len(seconds) < 2 or (sum(seconds[1:]) < _PATIENCE and len(seconds) < 30):
