@@ -8,7 +8,8 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import check_files, read_labels
+from graphgate.cli.conventions import Output
+from graphgate.cli.inputs import read_labels
 from graphgate.cli.options import (
     EmbeddingFile,
     IdColumn,
@@ -35,6 +36,7 @@ def classify(
     out: Annotated[
         Path | None,
         typer.Option(help="Write predictions for unlabeled nodes to this .parquet or .csv file."),
+        Output("table"),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 5,
     probe: Annotated[str, typer.Option(help="one-vs-rest or multinomial.")] = "one-vs-rest",
@@ -46,7 +48,6 @@ def classify(
 
     Fits logistic regression; its scores, in percent, are cross-validated on the labeled nodes.
     """
-    check_files(embedding, nodes, table=out, json=json)
     vectors = graphgate.read_embedding(embedding)
     labels = read_labels(vectors, nodes, id, label)
     if labels is None:

@@ -10,7 +10,8 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import check_files, read_labels
+from graphgate.cli.conventions import SHARED, Output
+from graphgate.cli.inputs import read_labels
 from graphgate.cli.options import (
     EmbeddingFile,
     IdColumn,
@@ -33,14 +34,16 @@ Clusters = Annotated[
     ),
 ]
 Describe = Annotated[
-    Path | None, typer.Option(help="Node table whose columns describe the clusters.")
+    Path | None, typer.Option(help="Node table whose columns describe the clusters."), SHARED
 ]
 Words = Annotated[
     list[str] | None,
     typer.Option(help="Text column of --describe to split into words; repeatable."),
 ]
 ClustersOut = Annotated[
-    Path | None, typer.Option(help="Write node_id and cluster to this .parquet or .csv file.")
+    Path | None,
+    typer.Option(help="Write node_id and cluster to this .parquet or .csv file."),
+    Output("table"),
 ]
 
 
@@ -70,8 +73,6 @@ def cluster(
     of clusters and classes.
     """
     n_clusters = _number_of_clusters(clusters)
-    same = describe == nodes  # one table may have both
-    check_files(embedding, nodes, None if same else describe, table=out, json=json)
     vectors = graphgate.read_embedding(embedding)
     labels = read_labels(vectors, nodes, id, label)
     described = None

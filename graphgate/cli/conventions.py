@@ -1,5 +1,7 @@
 """What all commands have in common: `--quiet`, JSON on standard output, and how help looks.
 
+Before a command runs, its outputs are checked: they can be written, and none is an input.
+
 A parameter of a command may stand for several options: one that is annotated with a dataclass for
 the fields of the class, `Annotated[dict[str, Any], table]` for the options in a table by name.
 
@@ -9,10 +11,12 @@ An option that takes one value is refused if it is given twice: the last one wou
 from __future__ import annotations
 
 import inspect
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -60,6 +64,18 @@ def groups(app: typer.Typer) -> Iterator[typer.Typer]:
         yield from groups(group.typer_instance)
 
 
+class Output(NamedTuple):
+    """Marks an option that names a file to write, of a kind that decides on its endings.
+
+    kind : "run" and "store" are new folders.
+    """
+
+    kind: str
+
+
+SHARED = "an input that may also be given by another option"
+
+
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_flag_types(super().get_params(ctx))
@@ -104,9 +120,11 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
             bundles[name] = bundle
         options += [parameter] if bundle is None else bundle.options
     options.append(inspect.Parameter("quiet", _KEYWORD, default=False, annotation=_Quiet))
+    marks = {option.name: getattr(option.annotation, "__metadata__", ()) for option in options}
 
     @wraps(command)
     def wrapper(*, quiet: bool, **given: Any) -> None:
+        _check_files({name: path for name, path in given.items() if isinstance(path, Path)}, marks)
         for name, (make, bundled) in bundles.items():
             given[name] = make(**{option.name: given.pop(option.name) for option in bundled})
         # With `--json -`, only JSON is on standard output.
@@ -117,6 +135,47 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
     wrapper.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {option.name: option.annotation for option in options}
     return wrapper
+
+
+def _check_files(paths: Mapping[str, Path], marks: Mapping[str, tuple[Any, ...]]) -> None:
+    """Before any work: outputs can be written, and none is an input or another output.
+
+    paths : the files and folders that are given, by the names of their options.
+    marks : what options are annotated with.
+    """
+    kinds = {name: mark.kind for name in paths for mark in marks[name] if isinstance(mark, Output)}
+    if paths.get("json") == STDOUT:
+        paths = {name: path for name, path in paths.items() if name != "json"}
+    seen: dict[str, Path] = {}
+    for name in sorted(paths, key=lambda name: name in kinds):
+        same = seen.setdefault(os.path.realpath(paths[name]), paths[name])
+        if same is not paths[name] and SHARED not in marks[name]:
+            raise InputError(
+                f"{paths[name]} is given twice; use a different file for each input and output"
+            )
+    for name in paths.keys() & kinds.keys():
+        _check_output(paths[name], kinds[name])
+
+
+def _check_output(path: Path, kind: str) -> None:
+    from graphgate.io.embeddings import EMBEDDING_ENDINGS
+    from graphgate.io.files import check_new_folder, check_output_path
+    from graphgate.io.model_outputs import RECONSTRUCTION_ENDINGS
+    from graphgate.io.table_files import TABLE_ENDINGS
+
+    endings = {
+        "embedding": EMBEDDING_ENDINGS,
+        "table": TABLE_ENDINGS,
+        "reconstruction": RECONSTRUCTION_ENDINGS,
+        "model": (".safetensors",),
+        "page": (".html",),
+        "json": (".json",),
+        "onnx": (".onnx",),
+    }
+    if kind in endings:
+        check_output_path(path, endings[kind])
+    else:
+        check_new_folder(path)
 
 
 class _Bundle(NamedTuple):

@@ -9,7 +9,6 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import check_files
 from graphgate.cli.options import Json
 from graphgate.cli.outputs import write_result
 from graphgate.cli.program import PAPER, app
@@ -28,7 +27,6 @@ def list_data(json: Json = None) -> None:
     """List the datasets with their sizes, splits and where they are read from."""
     from graphgate.datasets.citation import NAMES, load_dataset
 
-    check_files(json=json)
     heads = ["dataset", "nodes", "edges", "distinct", "features", "classes", "split", "from"]
     rows = []
     for dataset in map(load_dataset, NAMES):
@@ -88,7 +86,6 @@ def verify(
     """Verify every copy of every file; exit with code 2 if one is modified or unreadable."""
     from graphgate.datasets.citation import NAMES, verify_dataset
 
-    check_files(json=json)
     heads = ["file", "status", "where"]
     rows, listed = [], []
     for name in names or NAMES:

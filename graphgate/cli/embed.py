@@ -10,7 +10,8 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files, check_memory, naming_files
+from graphgate.cli.conventions import Output
+from graphgate.cli.inputs import check_memory, naming_files
 from graphgate.cli.method_options import MethodOptions
 from graphgate.cli.methods import check_outputs, choose_method, make_estimator
 from graphgate.cli.options import (
@@ -40,18 +41,24 @@ if TYPE_CHECKING:
 RunOut = Annotated[
     Path | None,
     typer.Option(help="Write embedding, model, edge scores and a record to this new folder."),
+    Output("run"),
 ]
 Repeat = Annotated[
     Path | None, typer.Option(help="Rerun the run in this folder and compare the results.")
 ]
 ModelOut = Annotated[
-    Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
+    Path | None,
+    typer.Option(help="Save the model for `graphgate transform`: .safetensors."),
+    Output("model"),
 ]
 StoreOut = Annotated[
     Path | None,
     typer.Option(help="Create a store with graph, model and vectors in this new folder."),
+    Output("store"),
 ]
-PageOut = Annotated[Path | None, typer.Option(help="Write an interactive HTML page of the graph.")]
+PageOut = Annotated[
+    Path | None, typer.Option(help="Write an interactive HTML page of the graph."), Output("page")
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Run even if it is not expected to fit into memory.")
 ]
@@ -85,7 +92,7 @@ def embed(
     context: typer.Context,
     edges: Edges = None,
     nodes: Nodes = None,
-    out: Annotated[Path | None, EMBEDDING_OUT] = None,
+    out: Annotated[Path | None, EMBEDDING_OUT, Output("embedding")] = None,
     run: RunOut = None,
     repeat: Repeat = None,
     model: ModelOut = None,
@@ -118,7 +125,6 @@ def embed(
         raise typer.BadParameter("give an output: --out FILE, --run FOLDER or --store FOLDER")
     by_method = {name: given[name] for name in ("attention", "scores")}
     outputs = Outputs(out, model, reconstruction, page, run, store, **by_method)
-    check_files(edges, nodes, checkpoint=given["checkpoint"], json=json, **vars(outputs))
     if repeat is not None:
         _refuse_parameters(context)
         result = _repeat(repeat, edges, nodes, force=force)

@@ -9,7 +9,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import check_files, fitting_dims, read_named_graph
+from graphgate.cli.inputs import fitting_dims, read_named_graph
 from graphgate.cli.method_options import only_options
 from graphgate.cli.methods import choose_method
 from graphgate.cli.options import (
@@ -70,7 +70,6 @@ def estimate(
         )
     if edges is not None and counts != (None, None, None):
         raise typer.BadParameter("give either a graph or its size, not both")
-    check_files(edges, nodes, json=json)
     result = graphgate.estimate(
         None if edges is None else read_named_graph(None, edges, nodes, options)[1],
         n_nodes=nodes_count,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files
+from graphgate.cli.conventions import Output
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes
 from graphgate.cli.program import PICTURES, app
@@ -22,7 +22,9 @@ def explore(
     dataset: Dataset = None,
     model: Model = None,
     method: Method = None,
-    out: Annotated[Path | None, typer.Option(help="Write the page to this .html file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page to this .html file."), Output("page")
+    ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page on this machine until Ctrl-C.")
     ] = False,
@@ -35,7 +37,6 @@ def explore(
     """Write an interactive page of an embedded graph: a self-contained HTML file."""
     if out is None and not serve:
         raise InputError("give --out page.html, or --serve, or both")
-    check_files(edges, nodes, model, page=out)
     from graphgate.datasets.citation import name_classes
     from graphgate.io.files import write_bytes
     from graphgate.visualization.page.page_content import build_content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graphgate
-from graphgate.cli.console import STDOUT
 from graphgate.cli.options import GraphOptions
 from graphgate.cli.outputs import print_graph
 from graphgate.errors import InputError, MemoryLimitError
@@ -23,42 +21,6 @@ if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding
-
-
-def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
-    """Before any work: outputs can be written, and none is an input or another output.
-
-    outputs : by kind, which decides on the file endings; "run" and "store" are new folders.
-    """
-    from graphgate.io.embeddings import EMBEDDING_ENDINGS
-    from graphgate.io.files import check_new_folder, check_output_path
-    from graphgate.io.model_outputs import RECONSTRUCTION_ENDINGS
-    from graphgate.io.table_files import TABLE_ENDINGS
-
-    endings = {
-        "embedding": EMBEDDING_ENDINGS,
-        "table": TABLE_ENDINGS,
-        "attention": TABLE_ENDINGS,
-        "scores": TABLE_ENDINGS,
-        "reconstruction": RECONSTRUCTION_ENDINGS,
-        "model": (".safetensors",),
-        "checkpoint": (".safetensors",),
-        "page": (".html",),
-        "json": (".json",),
-        "onnx": (".onnx",),
-    }
-    outputs = {kind: path for kind, path in outputs.items() if (kind, path) != ("json", STDOUT)}
-    seen: dict[str, Path] = {}
-    for path in (*inputs, *outputs.values()):
-        if path is not None and seen.setdefault(os.path.realpath(path), path) is not path:
-            raise InputError(
-                f"{path} is given twice; use a different file for each input and output"
-            )
-    for kind, path in outputs.items():
-        if path is not None and kind in endings:
-            check_output_path(path, endings[kind])
-        elif path is not None:
-            check_new_folder(path)
 
 
 def parse_params(given: list[str] | None) -> dict[str, object]:

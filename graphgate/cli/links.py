@@ -7,7 +7,6 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table
 from graphgate.cli.inputs import (
-    check_files,
     check_memory,
     import_from_here,
     parse_params,
@@ -44,7 +43,6 @@ def links(
     held-out edges against sampled non-edges. The linear method scores a pair by its structure
     decoder, others by the dot product of the two vectors. `graphgate predict-links` proposes edges.
     """
-    check_files(edges, nodes, json=json)
     from graphgate.compute.measure import measured
     from graphgate.estimators.embedder import Embedder
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphgate.cli.conventions import Output
 from graphgate.errors import InputError
 
 
@@ -44,9 +45,8 @@ class MethodOption:
     def annotation(self) -> Any:
         """Its type as Typer reads it; the value is None where the option is not given."""
         panel = f"Options of --method {self.method}"
-        return Annotated[
-            self.kind | None, typer.Option(self.flag, help=self.help, rich_help_panel=panel)
-        ]
+        option = typer.Option(self.flag, help=self.help, rich_help_panel=panel)
+        return Annotated[self.kind | None, option, *_MARKS.get(self.name, ())]
 
 
 def _dims(text: str) -> tuple[int, ...]:
@@ -65,6 +65,11 @@ def _batch_size(text: str) -> int | str:
         raise InputError(f"--batch-size takes an integer, auto or full, got {text!r}") from None
 
 
+_MARKS = {
+    "scores": [Output("table")],
+    "attention": [Output("table")],
+    "checkpoint": [Output("model")],
+}
 # Options that are not named like their parameter.
 _PARAMETERS = {
     "components": "n_components",

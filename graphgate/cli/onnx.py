@@ -7,7 +7,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files
+from graphgate.cli.conventions import Output
 from graphgate.cli.program import EMBEDDINGS, app
 
 
@@ -17,12 +17,11 @@ from graphgate.cli.program import EMBEDDINGS, app
 )
 def onnx(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of LinearGATE.")],
-    out: Annotated[Path, typer.Option(help="ONNX file to write.")],
+    out: Annotated[Path, typer.Option(help="ONNX file to write."), Output("onnx")],
 ) -> None:
     """Write the encoder of a linear model as an ONNX file.
 
     Its inputs are features that were propagated along the edges, its output is the embedding.
     """
-    check_files(model, onnx=out)
     graphgate.export_onnx(graphgate.load_model(model), out)
     say(f"wrote {out}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphgate
+from graphgate.cli.conventions import Output
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ Params = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the method; repeatable."),
 ]
 ReconstructionOut = Annotated[
-    Path | None, typer.Option(help="Write reconstructed features: .parquet, .csv or .npz.")
+    Path | None,
+    typer.Option(help="Write reconstructed features: .parquet, .csv or .npz."),
+    Output("reconstruction"),
 ]
 SpreadsheetSafe = Annotated[
     bool,
@@ -75,7 +78,9 @@ SpreadsheetSafe = Annotated[
     ),
 ]
 TableOut = Annotated[
-    Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
+    Path | None,
+    typer.Option(help="Write the table to this .parquet or .csv file."),
+    Output("table"),
 ]
 EmbeddingFile = Annotated[
     Path,
@@ -92,6 +97,7 @@ Top = Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")]
 Json = Annotated[
     Path | None,
     typer.Option(help="Write the result as JSON to this file, or to standard output (-)."),
+    Output("json"),
 ]
 
 

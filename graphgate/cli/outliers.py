@@ -8,7 +8,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import check_files
+from graphgate.cli.conventions import Output
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import (
     Dataset,
@@ -36,7 +36,9 @@ def outliers(
     method: Method = None,
     top: Annotated[int, typer.Option(min=1, help="Number of nodes to show.")] = 20,
     out: Annotated[
-        Path | None, typer.Option(help="Write all nodes to this .parquet or .csv file.")
+        Path | None,
+        typer.Option(help="Write all nodes to this .parquet or .csv file."),
+        Output("table"),
     ] = None,
     json: Json = None,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -48,7 +50,6 @@ def outliers(
     Both columns are the fraction of nodes that are less unexpected, from 0 to 1: by their features,
     given those of their neighborhood, and by their edges.
     """
-    check_files(edges, nodes, model, table=out, json=json)
     _, graph, estimator = embedded_graph(method, dataset, model, edges, nodes, options)
     result = graphgate.find_outliers(graph, estimator)
     rows = result.top(top)

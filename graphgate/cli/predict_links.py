@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files
 from graphgate.cli.methods import embedded_graph
 from graphgate.cli.options import (
     Dataset,
@@ -44,7 +43,6 @@ def predict_links(
     Probabilities are calibrated on hidden edges against as many random pairs of nodes. Not all
     pairs are compared, only those of nodes near each other and of nodes of highest degree.
     """
-    check_files(edges, nodes, model, table=out, json=json)
     _, graph, estimator = embedded_graph(None, dataset, model, edges, nodes, options)
     method = method_of(estimator)
     if not method.proposes_links:

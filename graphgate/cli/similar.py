@@ -11,7 +11,6 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files
 from graphgate.cli.options import EmbeddingFile, Json, SpreadsheetSafe, TableOut, Top
 from graphgate.cli.outputs import print_rows, similar_rows, write_result, write_table
 from graphgate.cli.program import ANSWERS, app
@@ -44,7 +43,6 @@ def similar(
 
     With --edges and --nodes, also list what they share: an edge, neighbors, words, categories.
     """
-    check_files(embedding, edges, nodes, table=out, json=json)
     if not node and out is None and json is None:
         raise InputError("querying all nodes needs --out FILE or --json FILE")
     if nodes is not None and edges is None:

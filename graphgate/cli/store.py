@@ -9,7 +9,8 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import check_files, check_memory, naming_files
+from graphgate.cli.conventions import Output
+from graphgate.cli.inputs import check_memory, naming_files
 from graphgate.cli.method_options import only_options
 from graphgate.cli.methods import choose_method, make_estimator
 from graphgate.cli.options import EDGES, GraphOptions, Json, Method, Nodes, Seed, Top
@@ -36,7 +37,9 @@ NewNodes = Annotated[
     Path | None, typer.Option(help="Node table with all attributes, read as the first one.")
 ]
 VectorsOut = Annotated[
-    Path | None, typer.Option(help="Write the vectors that are new or have changed to this file.")
+    Path | None,
+    typer.Option(help="Write the vectors that are new or have changed to this file."),
+    Output("embedding"),
 ]
 Ids = Annotated[list[str] | None, typer.Option(help="Node id; repeatable.")]
 OF_METHODS = only_options("components", "no_structure", "dims", "epochs")
@@ -44,7 +47,7 @@ OF_METHODS = only_options("components", "no_structure", "dims", "epochs")
 
 @store.command(epilog="Example: graphgate store create people edges.csv --nodes nodes.csv")
 def create(
-    folder: Folder,
+    folder: Annotated[Folder, Output("store")],
     edges: Annotated[Path, EDGES],
     nodes: Nodes = None,
     method: Method = None,
@@ -57,7 +60,6 @@ def create(
 
     `graphgate embed … --store STORE` does the same with all options of a method.
     """
-    check_files(edges, nodes, store=folder)
     chosen, params = choose_method(method, given)
     reading = options.reading().to_dict()
     graph = graphgate.read_graph(edges, nodes, **reading)
@@ -92,7 +94,6 @@ def add(
     """
     if only not in ("all", "new"):
         raise InputError(f"--only takes all or new, got {only!r}")
-    check_files(edges, nodes, embedding=out)
     opened = graphgate.Store.open(folder)
     with naming_files(edges, nodes):
         change = opened.add(edges, nodes)
@@ -106,7 +107,6 @@ def remove(
     """Remove nodes with their edges, or edges, and update the vectors around them."""
     if not node and edges is None:
         raise InputError("nothing to remove is given; use --node ID or --edges FILE")
-    check_files(edges, embedding=out)
     _report(graphgate.Store.open(folder).remove(node or None, edges), out, with_changed=True)
 
 
@@ -119,7 +119,6 @@ def info(
     json: Json = None,
 ) -> None:
     """Show what a store holds, and how far its vectors may be off."""
-    check_files(json=json)
     opened = graphgate.Store.open(folder)
     state = opened.info()
     kind = f"{'weighted ' * state.weighted}{'directed' if state.directed else 'undirected'}"
@@ -142,7 +141,6 @@ def info(
 @store.command(epilog="Example: graphgate store history people")
 def history(folder: Folder, json: Json = None) -> None:
     """List the versions of a store."""
-    check_files(json=json)
     rows = [
         [
             str(version.version),
@@ -162,7 +160,6 @@ def history(folder: Folder, json: Json = None) -> None:
 @store.command(epilog="Example: graphgate store check people")
 def check(folder: Folder, json: Json = None) -> None:
     """Read everything in a store, and report what is damaged."""
-    check_files(json=json)
     inspection = graphgate.Store.open(folder).check()
     say(
         f"read {inspection.n_files:,} files of {inspection.n_versions:,} versions "
@@ -213,7 +210,6 @@ def erase(
     """
     from graphgate.io.files import read_text
 
-    check_files(file)
     erased = list(ids or [])
     if file is not None:
         erased += [line for line in read_text(file).split("\n") if line]
@@ -246,7 +242,6 @@ def refresh(folder: Folder) -> None:
 @store.command(epilog="Example: graphgate store refit people --json drift.json")
 def refit(folder: Folder, json: Json = None) -> None:
     """Learn the model again from all that is stored, keep the space, and report the drift."""
-    check_files(json=json)
     _report_drift(graphgate.Store.open(folder).refit(), json)
 
 
@@ -259,7 +254,6 @@ def drift(
     json: Json = None,
 ) -> None:
     """Report what has changed since an older version, and whether a refit is needed."""
-    check_files(json=json)
     _report_drift(graphgate.Store.open(folder).drift(since), json)
 
 
@@ -282,7 +276,6 @@ def similar(
     """Find the stored nodes that are most similar to stored nodes, or to others."""
     if bool(node) == (nodes is not None):
         raise InputError("give either --node ID or --nodes FILE")
-    check_files(nodes, edges, json=json)
     opened = graphgate.Store.open(folder)
     if node:
         neighbors = opened.similar(node, n_neighbors=top, where=where)
@@ -305,6 +298,7 @@ def export(
             help="Embedding: .parquet, .csv, .npz, .npy, .txt (word2vec), .sql (pgvector) or "
             ".jsonl (Qdrant)."
         ),
+        Output("embedding"),
     ] = None,
     graph: Annotated[
         Path | None, typer.Option(help="Folder for the tables of edges and nodes.")
@@ -312,13 +306,14 @@ def export(
     ending: Annotated[str, typer.Option(help="Format of these tables: .parquet or .csv.")] = (
         ".parquet"
     ),
-    model: Annotated[Path | None, typer.Option(help="Model: .safetensors.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Model: .safetensors."), Output("model")
+    ] = None,
     version: Annotated[int | None, typer.Option(help="Version; default: the last one.")] = None,
 ) -> None:
     """Write vectors, graph or model to files."""
     if out is None and graph is None and model is None:
         raise InputError("no output is given; use --out FILE, --graph FOLDER or --model FILE")
-    check_files(embedding=out, model=model)
     opened = graphgate.Store.open(folder, version)
     if out is not None:
         opened.vectors().save(out)

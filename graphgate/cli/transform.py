@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import graphgate
-from graphgate.cli.inputs import check_files, naming_files, read_extended
+from graphgate.cli.conventions import Output
+from graphgate.cli.inputs import naming_files, read_extended
 from graphgate.cli.method_options import only_options
 from graphgate.cli.methods import check_outputs
 from graphgate.cli.options import (
@@ -41,7 +42,7 @@ def transform(
         Path, typer.Argument(metavar="MODEL", help="Model saved by `graphgate embed`.")
     ],
     edges: Annotated[Path, EDGES],
-    out: Annotated[Path, EMBEDDING_OUT],
+    out: Annotated[Path, EMBEDDING_OUT, Output("embedding")],
     nodes: Nodes = None,
     with_edges: OldEdges = None,
     with_nodes: OldNodes = None,
@@ -64,7 +65,6 @@ def transform(
     device = given.pop("device")
     outputs = Outputs(out, reconstruction=reconstruction, **given)
     _check_only(only, with_edges, with_nodes, outputs)
-    check_files(model, edges, nodes, with_edges, with_nodes, **vars(outputs))
     gate = graphgate.load_model(model, device=device)
     check_outputs(gate, given)
     try:

@@ -6,7 +6,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table
-from graphgate.cli.inputs import check_files, import_from_here, parse_params
+from graphgate.cli.inputs import import_from_here, parse_params
 from graphgate.cli.options import Jobs, Json, Params
 from graphgate.cli.outputs import write_result
 from graphgate.cli.program import PAPER
@@ -44,7 +44,6 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Train and score a method several times and compare with the paper."""
-    check_files(json=json)
     source = graphgate.load_dataset(dataset)
     import_from_here([method])
     result = graphgate.evaluate(

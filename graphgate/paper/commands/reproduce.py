@@ -7,7 +7,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_files, import_from_here
+from graphgate.cli.inputs import import_from_here
 from graphgate.cli.options import Jobs, Json
 from graphgate.cli.outputs import write_content
 from graphgate.cli.program import PAPER
@@ -64,7 +64,6 @@ def reproduce(
     """
     from graphgate.io.files import check_folder
 
-    check_files(json=json)
     check_folder(results)
     if report and jobs is not None:
         raise InputError("--report runs nothing; omit --jobs")
