@@ -30,8 +30,7 @@ def from_anndata(
 
     Only what the parameters name is read; other columns of obs, layers and so on are not used, and
     cells are not neighbors of themselves. Node ids are obs_names, feature names var_names.
-    `labels_key` and `split_key` are columns of
-    obs; for the other parameters see `embed_anndata`.
+    `labels_key` and `split_key` are columns of obs; for the other parameters see `embed_anndata`.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def to_anndata(graph: Graph) -> Any:
         encoder = AttributeEncoder().fit(graph.attributes)
         encoded = encoder.transform(graph.attributes)
         graph = graph.with_x(encoded, encoder.get_feature_names_out(), copy=False)
-    features = graph.feature_names or [f"feature {at}" for at in range(graph.n_features)]
+    features = graph.feature_names or [f"feature {column}" for column in range(graph.n_features)]
     x = None if graph.x is None else graph.x.copy()
     # Tools for AnnData expect SciPy's matrices, not its arrays.
     x = sp.csr_matrix(x) if sp.issparse(x) else x

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from graphgate.errors import InputError
@@ -38,7 +39,7 @@ def cluster_anndata(
     check_adata(adata)
     vectors = representation(adata, use_rep)
     # Tissues have many cells per dimension, enough to learn full covariances.
-    found = cluster_vectors(
+    clusters = cluster_vectors(
         vectors,
         n_clusters,
         method=method,
@@ -49,8 +50,8 @@ def cluster_anndata(
     import pandas as pd
 
     adata = adata.copy() if copy else adata
-    categories = pd.Categorical.from_codes(found, [*map(str, range(found.max() + 1))])
-    adata.obs[key_added] = pd.Series(categories, index=adata.obs_names)
+    names = [*map(str, range(clusters.max() + 1))]
+    adata.obs[key_added] = pd.Categorical.from_codes(clusters, names)
     return adata if copy else None
 
 
@@ -96,9 +97,25 @@ def transfer_anndata(
     """
     check_adata(adata)
     check_adata(adata_ref)
-    column = obs_column(adata_ref, obs).astype("category")
-    known = column.notna().to_numpy()
-    if not known.any():
+    labels, chosen, votes = _voted(adata, adata_ref, obs, use_rep, n_neighbors)
+    import pandas as pd
+
+    adata = adata.copy() if copy else adata
+    key = obs if key_added is None else key_added
+    adata.obs[key] = pd.Categorical.from_codes(chosen, dtype=labels.dtype)
+    adata.obs[f"{key}_votes"] = votes
+    if f"{obs}_colors" in adata_ref.uns:
+        adata.uns[f"{key}_colors"] = list(adata_ref.uns[f"{obs}_colors"])
+    return adata if copy else None
+
+
+def _voted(
+    adata: Any, adata_ref: Any, obs: str, use_rep: str, n_neighbors: int
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The labels of the reference, and the positions of the elected ones with their votes."""
+    labels = obs_column(adata_ref, obs).astype("category")
+    labeled = labels.notna().to_numpy()
+    if not labeled.any():
         raise InputError(f"no cell of the reference has a label in obs[{obs!r}]")
     vectors, reference = representation(adata, use_rep), representation(adata_ref, use_rep)
     if vectors.shape[1] != reference.shape[1]:
@@ -106,18 +123,8 @@ def transfer_anndata(
             f"obsm[{use_rep!r}] has {vectors.shape[1]} columns, but {reference.shape[1]} in the "
             "reference; embed both with the same model, by embed_anndata and transform_anndata"
         )
-    voters = KNeighborsClassifier(
-        min(integer("n_neighbors", n_neighbors), int(known.sum())), weights="distance"
-    ).fit(reference[known], column.cat.codes[known])
+    k = min(integer("n_neighbors", n_neighbors), int(labeled.sum()))
+    voters = KNeighborsClassifier(k, weights="distance")
+    voters.fit(reference[labeled], labels.cat.codes[labeled])
     votes = voters.predict_proba(vectors)
-    chosen = voters.classes_[votes.argmax(axis=1)]
-    import pandas as pd
-
-    adata = adata.copy() if copy else adata
-    key = obs if key_added is None else key_added
-    labels = pd.Categorical.from_codes(chosen, dtype=column.dtype)
-    adata.obs[key] = pd.Series(labels, index=adata.obs_names)
-    adata.obs[f"{key}_votes"] = votes.max(axis=1)
-    if f"{obs}_colors" in adata_ref.uns:
-        adata.uns[f"{key}_colors"] = list(adata_ref.uns[f"{obs}_colors"])
-    return adata if copy else None
+    return labels, voters.classes_[votes.argmax(axis=1)], votes.max(axis=1)

@@ -1,7 +1,7 @@
 """The features of cells in an AnnData, checked before anything is computed from them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,15 +63,15 @@ def representation(adata: Any, use_rep: str) -> np.ndarray:
 
 def connectivities_key(adata: Any, neighbors_key: str) -> str:
     """The key of obsp that a key of uns names, as scanpy's and squidpy's neighbors write it."""
-    found = adata.uns.get(neighbors_key)
-    if hasattr(found, "get") and "params" in found and "connectivities" in adata.obsp:
-        found = {"connectivities_key": "connectivities", **found}  # older files do not name it
-    if not hasattr(found, "get") or "connectivities_key" not in found:
+    neighbors = adata.uns.get(neighbors_key)
+    if isinstance(neighbors, Mapping) and "params" in neighbors and "connectivities" in adata.obsp:
+        neighbors = {"connectivities_key": "connectivities", **neighbors}  # as in older files
+    if not isinstance(neighbors, Mapping) or "connectivities_key" not in neighbors:
         raise InputError(
             f"uns has no neighbors {neighbors_key!r}; its keys are {keys_of(adata.uns)}, and "
             "scanpy.pp.neighbors writes 'neighbors'"
         )
-    return str(found["connectivities_key"])
+    return str(neighbors["connectivities_key"])
 
 
 def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Features:
@@ -89,7 +89,7 @@ def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Fe
     names = adata.var_names
     if genes is not None and list(genes) != list(names):
         columns = names.get_indexer(list(genes))
-        if missing := [gene for gene, at in zip(genes, columns, strict=True) if at < 0]:
+        if missing := [gene for gene, column in zip(genes, columns, strict=True) if column < 0]:
             raise InputError(
                 f"the AnnData lacks {len(missing):,} of the {len(genes):,} genes that the model "
                 f"was trained on: {listing(missing)}; add them (0 where a gene was not measured)"
@@ -101,11 +101,11 @@ def expression(adata: Any, layer: str | None, genes: Sequence[str] | None) -> Fe
     values = x.data if sp.issparse(x) else x
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         entries = sp.coo_array(x)
-        at = int(np.argmin(np.isfinite(entries.data)))
-        cell, gene = adata.obs_names[entries.row[at]], names[entries.col[at]]
+        entry = int(np.argmin(np.isfinite(entries.data)))
+        cell, gene = adata.obs_names[entries.row[entry]], names[entries.col[entry]]
         raise InputError(
-            f"{what} contains {entries.data[at]} for gene {gene!r} in cell {cell!r}; fill or drop "
-            "it"
+            f"{what} contains {entries.data[entry]} for gene {gene!r} in cell {cell!r}; fill or "
+            "drop it"
         )
     if looks_like_counts(values):
         warnings.warn(

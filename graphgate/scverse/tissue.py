@@ -83,7 +83,7 @@ def tissue_graph(
         names = list(adata.var_names) if genes is None else list(genes)
     else:
         x = representation(adata, options.use_rep)
-        names = [f"{options.use_rep}[{at}]" for at in range(x.shape[1])]
+        names = [f"{options.use_rep}[{column}]" for column in range(x.shape[1])]
     samples = _samples(adata, options.batch_key)
     obsp = options.obsp
     if options.neighbors_key is not None:
@@ -219,9 +219,9 @@ def _neighbor_pairs(places: np.ndarray, options: TissueOptions, a_cell: str) -> 
         )
     # Cells in one place are all at distance 0, so a cell need not be its own first neighbor.
     _, near = tree.query(places, k + 1)
-    own = near == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    return np.stack([np.repeat(np.arange(n), k), near[~own]], axis=1)
+    itself = near == np.arange(n)[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    return np.stack([np.repeat(np.arange(n), k), near[~itself]], axis=1)
 
 
 def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, bool]:
@@ -237,22 +237,17 @@ def _by_obsp(adata: Any, key: str, samples: np.ndarray) -> tuple[sp.coo_array, b
     directed = bool((attended != attended.T).nnz)
     entries = attended.T.tocoo()
     loops = entries.row == entries.col
-    if count := int(np.count_nonzero(entries.data[loops])):
-        warnings.warn(
-            f"ignored {count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] from a cell to "
-            "itself",
-            InputWarning,
-            stacklevel=4,
-        )
     across = samples[entries.row] != samples[entries.col]
-    if across.any():
-        count = int(across.sum() if directed else across.sum() // 2)
-        warnings.warn(
-            f"ignored {count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] between "
-            "different samples",
-            InputWarning,
-            stacklevel=4,
-        )
-        kept = (entries.data[~across], (entries.row[~across], entries.col[~across]))
-        entries = sp.coo_array(kept, entries.shape)
-    return entries, directed
+    n_across = int(across.sum()) // (1 if directed else 2)
+    for count, where in (
+        (int(np.count_nonzero(entries.data[loops])), "from a cell to itself"),
+        (n_across, "between different samples"),
+    ):
+        if count:
+            warnings.warn(
+                f"ignored {count:,} {'edges' if count > 1 else 'edge'} of obsp[{key!r}] {where}",
+                InputWarning,
+                stacklevel=4,
+            )
+    kept = (entries.data[~across], (entries.row[~across], entries.col[~across]))
+    return sp.coo_array(kept, entries.shape), directed

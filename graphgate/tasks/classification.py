@@ -26,7 +26,7 @@ PROBES: tuple[str, ...] = get_args(Probe)
 
 @dataclass(frozen=True)
 class Classification:
-    """What `classify` found.
+    """Scores of a probe, and the labels that it predicts.
 
     classes : the C label values, sorted.
     accuracy, macro_f1 : one score per fold, in percent, on nodes the probe was not trained on.
@@ -64,32 +64,21 @@ def classify(
 
     Examples
     --------
-    >>> found = classify(np.array([[0.0], [0.1], [0.2], [5.0], [5.1]]), list("aab") + ["b", None],
-    ...     cv=2)
-    >>> found.predictions
+    >>> z = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
+    >>> classify(z, ["a", "a", "b", "b", None], cv=2).predictions
     ['b']
     """
     given = as_embedding(embedding)
     ids, vectors = given.ids, given.vectors
     codes, classes = encode_labels(given, labels)
-    known = codes >= 0
-    truth = codes[known]
-    if len(classes) < 2:
-        raise InputError(f"need labels of at least two classes, got {len(classes)}")
-    sizes = np.bincount(truth)
-    if cv < 2:
-        raise InputError(f"cross-validation needs at least 2 folds, got {cv}")
-    if cv > sizes.min():
-        raise InputError(
-            f"{cv} folds need {cv} labeled nodes of every class, but the smallest class, "
-            f"{classes[int(np.argmin(sizes))]!r}, has {sizes.min()}; use fewer folds or label more"
-        )
+    labeled = codes >= 0
+    _check_folds(cv, codes[labeled], classes)
     random_state = None if random_state is None else seed(random_state)
     model = make_probe(probe, random_state)
     scores = cross_validate(
         model,
-        vectors[known],
-        truth,
+        vectors[labeled],
+        codes[labeled],
         cv=StratifiedKFold(cv, shuffle=True, random_state=random_state),
         scoring={
             "accuracy": "accuracy",
@@ -98,16 +87,31 @@ def classify(
         error_score="raise",
     )
     probabilities = np.empty((0, len(classes)))
-    if not known.all():
-        probabilities = model.fit(vectors[known], truth).predict_proba(vectors[~known])
+    if not labeled.all():
+        model.fit(vectors[labeled], codes[labeled])
+        probabilities = model.predict_proba(vectors[~labeled])
     return Classification(
         classes,
         (100 * scores["test_accuracy"]).tolist(),
         (100 * scores["test_macro_f1"]).tolist(),
-        ids[~known],
+        ids[~labeled],
         [classes[code] for code in probabilities.argmax(axis=1)],
         probabilities,
     )
+
+
+def _check_folds(cv: int, codes: np.ndarray, classes: tuple[Any, ...]) -> None:
+    """Require two classes, and a labeled node of each for every fold."""
+    if len(classes) < 2:
+        raise InputError(f"need labels of at least two classes, got {len(classes)}")
+    sizes = np.bincount(codes)
+    if cv < 2:
+        raise InputError(f"cross-validation needs at least 2 folds, got {cv}")
+    if cv > sizes.min():
+        raise InputError(
+            f"{cv} folds need {cv} labeled nodes of every class, but the smallest class, "
+            f"{classes[int(np.argmin(sizes))]!r}, has {sizes.min()}; use fewer folds or label more"
+        )
 
 
 def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -117,7 +121,7 @@ def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple
     Series of labels is that of a column that the vectors were made from.
     """
     given = as_embedding(embedding)
-    ids, own = given.ids, given.labels
+    ids = given.ids
     warn_of_label(given.columns, getattr(labels, "name", None))
     if isinstance(labels, Mapping):
         labels = [labels.get(node) for node in ids.tolist()]
@@ -125,7 +129,7 @@ def encode_labels(embedding: Any, labels: Any = None) -> tuple[np.ndarray, tuple
             raise InputError(
                 "labels contains no id of the embedding; pass labels of the same nodes"
             )
-    codes, classes = label_codes(own if labels is None else labels, len(ids))
+    codes, classes = label_codes(given.labels if labels is None else labels, len(ids))
     return (np.full(len(ids), -1) if codes is None else codes), classes
 
 
@@ -195,15 +199,15 @@ def read_labels(
     _, values = nodes.read()
     assert values is not None
     labels = dict(zip(map(str, nodes.ids.to_pylist()), values, strict=True))
-    wanted = [str(node) for node in ids.tolist()]
-    missing = [node for node in wanted if node not in labels]
-    if len(missing) == len(wanted):
+    names = [str(node) for node in ids.tolist()]
+    missing = [node for node in names if node not in labels]
+    if len(missing) == len(names):
         raise InputError(f"{path} contains no id of the embedding; pass a table of the same nodes")
     if missing:
         warnings.warn(
-            f"{path} lacks {len(missing):,} of {len(wanted):,} nodes of the embedding, such as "
+            f"{path} lacks {len(missing):,} of {len(names):,} nodes of the embedding, such as "
             f"{missing[0]!r}; they have no label",
             InputWarning,
             stacklevel=2,
         )
-    return [labels.get(node) for node in wanted]
+    return [labels.get(node) for node in names]

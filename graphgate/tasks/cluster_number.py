@@ -151,7 +151,7 @@ def _worst_valley(z: np.ndarray, clusters: np.ndarray, centers: np.ndarray) -> f
             pair = z[(clusters == one) | (clusters == other)]
             place = (pair - centers[other]) @ axis / (axis @ axis)  # 0 and 1 are the centers
             left, middle, right = (
-                1 + np.count_nonzero(np.abs(place - at) < 1 / 6) for at in (0, 1 / 2, 1)
+                1 + np.count_nonzero(np.abs(place - center) < 1 / 6) for center in (0, 1 / 2, 1)
             )
             worst = max(worst, middle / min(left, right))
     return worst

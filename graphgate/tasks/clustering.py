@@ -26,7 +26,7 @@ CLUSTER_METHODS: tuple[str, ...] = get_args(ClusterMethod)
 
 @dataclass(frozen=True)
 class Clustering:
-    """What `cluster` found.
+    """Clusters of nodes.
 
     clusters : (N,) integers from 0, the largest cluster first.
     sizes : number of nodes per cluster; a single one if no number of clusters is supported.
@@ -67,12 +67,12 @@ def cluster(
 
     Examples
     --------
-    >>> found = cluster(np.array([[0.0], [0.1], [0.2], [5.0], [5.1]]), 2, labels=list("aaabb"))
-    >>> found.clusters.tolist(), found.agreement["accuracy"]
+    >>> clustering = cluster(np.array([[0.0], [0.1], [0.2], [5.0], [5.1]]), 2, labels=[*"aaabb"])
+    >>> clustering.clusters.tolist(), clustering.agreement["accuracy"]
     ([0, 0, 0, 1, 1], 100.0)
     """
     codes, classes = encode_labels(embedding, labels)
-    found = cluster_vectors(
+    clusters = cluster_vectors(
         as_embedding(embedding).vectors,
         (len(classes) or "auto") if n_clusters is None else n_clusters,
         method=method,
@@ -80,10 +80,10 @@ def cluster(
         progress=progress,
     )
     return Clustering(
-        found,
-        np.bincount(found),
-        agreement(codes, found) if classes else None,
-        None if described is None else describe_clusters(described, found),
+        clusters,
+        np.bincount(clusters),
+        agreement(codes, clusters) if classes else None,
+        None if described is None else describe_clusters(described, clusters),
     )
 
 
@@ -151,24 +151,24 @@ def cluster_vectors(
 
 def count_distinct(vectors: np.ndarray, most: int) -> int:
     """The number of distinct rows, counted up to `most`."""
-    seen: set[bytes] = set()
+    distinct: set[bytes] = set()
     for row in vectors:
-        if len(seen) < most:
-            seen.add(row.tobytes())
-    return len(seen)
+        if len(distinct) < most:
+            distinct.add(row.tobytes())
+    return len(distinct)
 
 
 def agreement(labels: np.ndarray, clusters: np.ndarray) -> dict[str, float]:
     """NMI, ARI and matched accuracy over the nodes with a label (not -1), in percent."""
-    known = labels >= 0
-    if not known.any():
+    labeled = labels >= 0
+    if not labeled.any():
         raise InputError("no node has a label to compare the clusters with")
-    truth, found = labels[known], clusters[known]
-    scores = {
-        "nmi": normalized_mutual_info_score(truth, found),
-        "ari": adjusted_rand_score(truth, found),
-        "accuracy": matched_accuracy(truth, found),
+    metrics = {
+        "nmi": normalized_mutual_info_score,
+        "ari": adjusted_rand_score,
+        "accuracy": matched_accuracy,
     }
+    scores = {name: metric(labels[labeled], clusters[labeled]) for name, metric in metrics.items()}
     return {name: round(100 * float(value), 4) for name, value in scores.items()}
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphgate.errors import listing
 from graphgate.graph.graph import Graph
@@ -13,9 +15,9 @@ from graphgate.tasks.description import indicators
 
 @dataclass(frozen=True)
 class SharedTraits:
-    """What a node shares with another one.
+    """What a node shares with another node.
 
-    node : the id of the other one.
+    node : the id of the other node.
     connected : whether there is an edge between them.
     neighbors : ids of the neighbors of both, those of lowest degree first.
     traits : (name, value) of words, categories and the like that both have, the rarest first. A
@@ -42,9 +44,9 @@ class SharedTraits:
 
 
 def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[SharedTraits]:
-    """What a node shares with each of some others, such as its most similar nodes.
+    """What a node shares with each of several others, such as its most similar nodes.
 
-    Direction of edges makes no difference. Numbers are not compared, only words, categories,
+    The direction of edges makes no difference. Numbers are not compared, only words, categories,
     booleans, and features that are sparse or only 0 and 1.
 
     Examples
@@ -54,25 +56,28 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
     >>> print(*compare_nodes(graph, 0, [1, 3]), sep=" | ")
     an edge; neighbor 2; town Ulm | neighbor 2; town Ulm
     """
-    row, rows = int(graph.rows([node])[0]), graph.rows(list(others))
-    both = graph.to_undirected().adjacency if graph.directed else graph.adjacency
-    degrees = np.diff(both.indptr)
-    near = both.indices[both.indptr[row] : both.indptr[row + 1]]
-    owned = []
-    for names, has in indicators(graph):
-        rarity = np.bincount(has.indices, minlength=has.shape[1])
-        mine = has.indices[has.indptr[row] : has.indptr[row + 1]]
-        owned.append((names, has, rarity, mine))
-    found = []
-    for other, at in zip(others, rows.tolist(), strict=True):
-        its = both.indices[both.indptr[at] : both.indptr[at + 1]]
-        common = np.intersect1d(near, its)
+    row, *rows = graph.rows([node, *others]).tolist()
+    adjacency = graph.to_undirected().adjacency if graph.directed else graph.adjacency
+    degrees, neighbors = np.diff(adjacency.indptr), _columns(adjacency, row)
+    tables = [
+        (names, has, np.bincount(has.indices, minlength=has.shape[1]))
+        for names, has in indicators(graph)
+    ]
+    shared = []
+    for other, other_row in zip(others, rows, strict=True):
+        common = np.intersect1d(neighbors, _columns(adjacency, other_row))
         common = common[np.argsort(degrees[common], kind="stable")]
-        traits = []
-        for names, has, rarity, mine in owned:
-            shared = np.intersect1d(mine, has.indices[has.indptr[at] : has.indptr[at + 1]])
-            traits += [(int(rarity[column]), names[column]) for column in shared.tolist()]
-        traits.sort(key=lambda each: each[0])
+        traits = [
+            (int(counts[column]), names[column])
+            for names, has, counts in tables
+            for column in np.intersect1d(_columns(has, row), _columns(has, other_row)).tolist()
+        ]
+        rarest = [trait for _, trait in sorted(traits, key=itemgetter(0))]
         ids = graph.ids[common].tolist()
-        found.append(SharedTraits(other, at in near, ids, [name for _, name in traits]))
-    return found
+        shared.append(SharedTraits(other, other_row in neighbors, ids, rarest))
+    return shared
+
+
+def _columns(matrix: sp.csr_array, row: int) -> np.ndarray:
+    """The columns of the entries in a row."""
+    return matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]

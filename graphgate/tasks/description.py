@@ -85,24 +85,26 @@ def describe_clusters(
     n = described.n_nodes if isinstance(described, Graph) else len(described)
     if codes.shape != (n,) or codes.dtype.kind not in "iu" or codes.min() < 0:
         raise InputError(f"clusters must be {n:,} integers from 0, one per node")
-    members = _members(codes)
-    tests = [_presence(*each, members) for each in indicators(described)]
-    tests += [_rank_test(*each, members) for each in _numbers(described)]
-    tests = [each for each in tests if each.names]
-    if not tests:
+    members = sp.csr_array((np.ones(n), (codes, np.arange(n))), (int(codes.max()) + 1, n))
+    tests = [_presence(names, has, members) for names, has in indicators(described)]
+    tests += [_rank_test(names, values, members) for names, values in _numbers(described)]
+    names = [name for test in tests for name in test.names]
+    if not names:
         return [[] for _ in range(members.shape[0])]
-    names = [name for each in tests for name in each.names]
     p_values, inside, outside = (
-        np.concatenate([each[at] for each in tests], axis=1) for at in (1, 2, 3)
+        np.concatenate(arrays, axis=1) for arrays in [*zip(*tests, strict=True)][1:]
     )
     adjusted = false_discovery_control(p_values.ravel()).reshape(p_values.shape)
-    found = []
-    for row in range(members.shape[0]):
-        order = np.lexsort((-np.abs(inside[row] - outside[row]), p_values[row]))
-        kept = [at for at in order if adjusted[row, at] <= alpha][:most]
-        values = np.stack([inside[row], outside[row], adjusted[row]], axis=1)[kept].tolist()
-        found.append([Trait(*names[at], *three) for at, three in zip(kept, values, strict=True)])
-    return found
+    clearest = np.lexsort((-np.abs(inside - outside), p_values))
+    numbers = np.stack([inside, outside, adjusted], axis=2)
+    return [
+        [
+            Trait(*names[column], *numbers[cluster, column].tolist())
+            for column in columns
+            if adjusted[cluster, column] <= alpha
+        ][:most]
+        for cluster, columns in enumerate(clearest)
+    ]
 
 
 def read_attributes(
@@ -117,17 +119,11 @@ def read_attributes(
     attributes, _ = nodes.read()
     if attributes is None:
         raise InputError(f"{path} has no column beside the id to describe clusters by")
-    row = {str(node): at for at, node in enumerate(nodes.ids.to_pylist())}
-    rows = np.array([row.get(str(node), len(row)) for node in ids.tolist()])
-    if (rows == len(row)).all():
+    row_of = {str(node): row for row, node in enumerate(nodes.ids.to_pylist())}
+    rows = np.array([row_of.get(str(node), len(row_of)) for node in ids.tolist()])
+    if (rows == len(row_of)).all():
         raise InputError(f"{path} contains no id of the embedding; pass a table of the same nodes")
     return attributes.padded(1).take(rows)
-
-
-def _members(codes: np.ndarray) -> sp.csr_array:
-    """(C, N) of 0 and 1."""
-    n = len(codes)
-    return sp.csr_array((np.ones(n), (codes, np.arange(n))), (int(codes.max()) + 1, n))
 
 
 def _attributes(described: Any) -> Attributes | None:
@@ -175,7 +171,7 @@ def _is_presence(x: Any) -> bool:
 
 
 def _feature_names(graph: Graph) -> Sequence[str]:
-    return graph.feature_names or [f"feature {at}" for at in range(graph.n_features)]
+    return graph.feature_names or [f"feature {column}" for column in range(graph.n_features)]
 
 
 def _presence(names: list[tuple[str, Any]], has: sp.csr_array, members: sp.csr_array) -> _Tests:
@@ -186,28 +182,28 @@ def _presence(names: list[tuple[str, Any]], has: sp.csr_array, members: sp.csr_a
     sizes = np.diff(members.indptr)[:, None]
     p_values = hypergeom.sf(counts - 1, n, totals, sizes)
     elsewhere = (totals - counts) / np.maximum(n - sizes, 1)
-    return _Tests([names[at] for at in tested], p_values, counts / sizes, elsewhere)
+    return _Tests([names[column] for column in tested], p_values, counts / sizes, elsewhere)
 
 
 def _rank_test(names: list[tuple[str, Any]], values: np.ndarray, members: sp.csr_array) -> _Tests:
     """Two-sided, by the normal approximation with a correction for ties."""
-    shape = (members.shape[0], values.shape[1])
+    n_clusters = members.shape[0]
+    shape = (n_clusters, values.shape[1])
     p_values, inside, outside = np.ones(shape), np.zeros(shape), np.zeros(shape)
     codes = members.T.tocsr().indices  # one per node
-    for at in range(shape[1]):
-        known = ~np.isnan(values[:, at])
-        column, of = values[known, at], codes[known]
-        sizes = np.bincount(of, minlength=shape[0])
-        _, ties = np.unique(column, return_counts=True)
-        n = len(column)
+    for trait, column in enumerate(values.T):
+        given = ~np.isnan(column)
+        numbers, clusters = column[given], codes[given]
+        _, ties = np.unique(numbers, return_counts=True)
+        n, sizes = len(numbers), np.bincount(clusters, minlength=n_clusters)
         if n < 2 or len(ties) < 2:
             continue
-        ranks = np.bincount(of, rankdata(column), shape[0])
+        ranks = np.bincount(clusters, rankdata(numbers), n_clusters)
         others = n - sizes
-        spread = sizes * others / 12 * (n + 1 - (ties**3 - ties).sum() / (n * (n - 1)))
-        for row in np.flatnonzero((sizes > 0) & (others > 0)):
-            distance = abs(ranks[row] - sizes[row] * (n + 1) / 2) - 0.5
-            p_values[row, at] = 2 * norm.sf(max(distance, 0) / np.sqrt(spread[row]))
-            inside[row, at] = np.median(column[of == row])
-            outside[row, at] = np.median(column[of != row])
+        variance = sizes * others / 12 * (n + 1 - (ties**3 - ties).sum() / (n * (n - 1)))
+        for cluster in np.flatnonzero((sizes > 0) & (others > 0)):
+            distance = abs(ranks[cluster] - sizes[cluster] * (n + 1) / 2) - 0.5
+            p_values[cluster, trait] = 2 * norm.sf(max(distance, 0) / np.sqrt(variance[cluster]))
+            inside[cluster, trait] = np.median(numbers[clusters == cluster])
+            outside[cluster, trait] = np.median(numbers[clusters != cluster])
     return _Tests(names, np.minimum(p_values, 1), inside, outside)

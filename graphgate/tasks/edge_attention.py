@@ -44,7 +44,7 @@ def edge_attention(attention: sp.csr_array) -> EdgeAttention:
     return EdgeAttention(edges, directions, np.diff(attention.indptr))
 
 
-def class_attention(found: EdgeAttention, labels: np.ndarray) -> dict[str, float] | None:
+def class_attention(attention: EdgeAttention, labels: np.ndarray) -> dict[str, float] | None:
     """Mean attention of edges within and between classes, raw and degree-corrected.
 
     Attention is the softmax of sigmoids, so the coefficients of two neighbors of a node differ by
@@ -53,14 +53,14 @@ def class_attention(found: EdgeAttention, labels: np.ndarray) -> dict[str, float
 
     labels : (N,), -1 where a node has none; edges with such an end are ignored.
     """
-    ends = labels[found.edges]
-    known = (ends >= 0).all(axis=1)
-    same = known & (ends[:, 0] == ends[:, 1])
-    other = known & ~same
+    ends = labels[attention.edges]
+    labeled = (ends >= 0).all(axis=1)
+    same = labeled & (ends[:, 0] == ends[:, 1])
+    other = labeled & ~same
     if not (same.any() and other.any()):
         return None
     means: dict[str, float] = {"same_edges": int(same.sum()), "other_edges": int(other.sum())}
-    for name, values in (("raw", found.raw), ("corrected", found.corrected)):
+    for name, values in (("raw", attention.raw), ("corrected", attention.corrected)):
         inside, between = float(values[same].mean()), float(values[other].mean())
         means |= {
             f"same_{name}": inside,

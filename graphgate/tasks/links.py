@@ -1,6 +1,6 @@
 """Link prediction: held-out edges against sampled non-edges."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -10,6 +10,20 @@ from graphgate.estimators.base import inner_products
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import LinkSplit, split_links
+
+
+@runtime_checkable
+class PairScorer(Protocol):
+    """An estimator that scores pairs of nodes of the graph given to `fit` in its own way."""
+
+    def pair_scores(self, pairs: np.ndarray) -> np.ndarray: ...
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """A classifier of nodes, which has no vectors."""
+
+    def predict(self, X: Any) -> np.ndarray: ...
 
 
 def evaluate_links(
@@ -39,7 +53,7 @@ def evaluate_links(
     ['ap', 'auc', 'val_ap', 'val_auc']
     """
     model = LinearGATE(random_state=random_state) if estimator is None else estimator
-    if hasattr(model, "predict"):
+    if isinstance(model, Predictor):
         raise InputError(f"{type(model).__name__} is a classifier and gives no vectors to score")
     split = split_links(graph, val_size=val_size, test_size=test_size, random_state=random_state)
     model.fit(split.graph.reveal())
@@ -54,17 +68,17 @@ def score_split(estimator: Any, split: LinkSplit) -> dict[str, float | None]:
     """
     sets = (split.test_edges, split.test_non_edges, split.val_edges, split.val_non_edges)
     pairs = np.concatenate(sets)
-    if hasattr(estimator, "pair_scores"):
+    if isinstance(estimator, PairScorer):
         scores = estimator.pair_scores(pairs)
     else:
         scores = inner_products(np.asarray(estimator.embedding_), pairs)
     if not np.isfinite(scores).all():
         raise InputError("the embedding has values that are not finite; links cannot be scored")
-    test, others, val, val_others = np.split(scores, np.cumsum([len(each) for each in sets])[:-1])
-    found: dict[str, float | None] = {**link_quality(test, others), "val_auc": None, "val_ap": None}
+    test, others, val, val_others = np.split(scores, np.cumsum([*map(len, sets)])[:-1])
+    quality: dict[str, float | None] = {"val_auc": None, "val_ap": None}
     if len(val):
-        found |= {f"val_{name}": value for name, value in link_quality(val, val_others).items()}
-    return found
+        quality = {f"val_{name}": value for name, value in link_quality(val, val_others).items()}
+    return link_quality(test, others) | quality
 
 
 def link_quality(edges: np.ndarray, non_edges: np.ndarray) -> dict[str, float]:

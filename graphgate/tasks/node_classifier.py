@@ -1,6 +1,6 @@
 """A classifier of nodes that holds the graph, so that scikit-learn can split its nodes."""
 
-from typing import Any, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
@@ -21,11 +21,18 @@ def _classifier_has(name: str) -> Any:
     """Whether the classifier, fitted or not, has a method."""
 
     def check(model: Any) -> bool:
-        found = getattr(model, "classifier_", None) or model.classifier or LogisticRegression()
-        getattr(found, name)  # an AttributeError that names it
+        classifier = getattr(model, "classifier_", None) or model.classifier or LogisticRegression()
+        getattr(classifier, name)  # an AttributeError that names it
         return True
 
     return available_if(check)
+
+
+@runtime_checkable
+class InductiveEmbedder(Protocol):
+    """An embedder of nodes that it has not seen."""
+
+    def transform(self, X: Any) -> np.ndarray: ...
 
 
 class NodeClassifier(ClassifierMixin, BaseEstimator):
@@ -100,7 +107,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(classifier).__name__} is not a classifier; pass one as classifier=, such "
                 "as LogisticRegression()"
             )
-        if inductive and not hasattr(embedder, "transform"):
+        if inductive and not isinstance(embedder, InductiveEmbedder):
             raise InputError(
                 f"{type(embedder).__name__} cannot embed nodes that it has not seen; use "
                 "inductive=False"
@@ -108,8 +115,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         seen = self._seen(np.unique(rows)) if inductive else None
         warn_of_label(self.graph.columns, _label_name(self.graph, rows, y))
         embed = check_memory(self.memory).cache(_embedded)
-        self.embedder_, self.embedding_, known = embed(embedder, self.graph.reveal(), seen)
-        self.classifier_ = classifier.fit(known[rows], labels)
+        self.embedder_, self.embedding_, trained = embed(embedder, self.graph.reveal(), seen)
+        self.classifier_ = classifier.fit(trained[rows], labels)
         self.classes_ = self.classifier_.classes_
         return self
 
@@ -191,15 +198,16 @@ def _label_name(graph: Graph, rows: np.ndarray, y: Any) -> Any:
 def _embedded(
     embedder: Any, graph: Graph, seen: np.ndarray | None
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """A fitted copy of the embedder, the (N, D) vectors of all nodes, and those known in training.
+    """A fitted copy of the embedder, the (N, D) vectors of all nodes, and those to train on.
 
-    seen : rows of the nodes that it is fitted on; None for all.
+    seen : rows of the nodes that it is fitted on; None for all. To train on, they have the vectors
+        of the fit, without what neighbors that are not seen would add.
     """
     fitted = clone(embedder)
     if seen is None:
         z = fitted.fit(graph).embedding_
         return fitted, z, z
     z = fitted.fit(graph.take(seen)).transform(graph)
-    known = z.copy()
-    known[seen] = fitted.embedding_  # without what neighbors that are not seen would add
-    return fitted, z, known
+    trained = z.copy()
+    trained[seen] = fitted.embedding_
+    return fitted, z, trained

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.errors import InputError
+from graphgate.estimators.embedder import Embedder
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
 
@@ -59,7 +60,7 @@ def find_outliers(graph: Graph, estimator: Any = None) -> Outliers:
     np.int64(7)
     """
     model = LinearGATE(random_state=0) if estimator is None else estimator
-    if not hasattr(model, "encode"):
+    if not isinstance(model, Embedder):
         raise InputError(f"{type(model).__name__} reconstructs nothing; use LinearGATE or GATE")
     try:
         check_is_fitted(model)
@@ -78,6 +79,6 @@ def find_outliers(graph: Graph, estimator: Any = None) -> Outliers:
 def _fraction_below(errors: np.ndarray) -> np.ndarray:
     """NaN where an error is."""
     below = np.full(len(errors), np.nan)
-    known = ~np.isnan(errors)
-    below[known] = (rankdata(errors[known]) - 1) / max(known.sum() - 1, 1)
+    finite = ~np.isnan(errors)
+    below[finite] = (rankdata(errors[finite]) - 1) / max(finite.sum() - 1, 1)
     return below

@@ -63,25 +63,20 @@ def write_figures(
     check_formats(formats)
     title = name[:1].upper() + name[1:]
     points = project(vectors_of(graph, embedding), random_state)
+    labels, classes = graph.labels, graph.classes
     caption = f"{title}: {graph.n_nodes:,} nodes, t-SNE of the embedding"
-    nodes = draw_nodes(points, graph.labels, graph.classes, title=caption)
-    figures = {f"{name}-nodes": nodes}
+    figures = {f"{name}-nodes": draw_nodes(points, labels, classes, title=caption)}
     statistics = None
     if edge_values is not None:
         edge_title, values = titled_values(edge_values)
-        found = edge_attention(values)
-        caption = f"{title}: {len(found.edges):,} edges, width by {edge_title}"
-        figures[f"{name}-edges"] = draw_edges(
-            points, found, graph.labels, graph.classes, title=caption
-        )
-        if graph.labels is not None and edge_title == "attention":
-            statistics = class_attention(found, graph.labels)
+        attention = edge_attention(values)
+        caption = f"{title}: {len(attention.edges):,} edges, width by {edge_title}"
+        figures[f"{name}-edges"] = draw_edges(points, attention, labels, classes, title=caption)
+        if labels is not None and edge_title == "attention":
+            statistics = class_attention(attention, labels)
     if history is not None:
-        losses = {
-            "loss": history["loss"],
-            "features": history["feature"],
-            "structure": history["structure"],
-        }
+        curves = {"loss": "loss", "features": "feature", "structure": "structure"}
+        losses = {label: history[term] for label, term in curves.items()}
         figures[f"{name}-losses"] = draw_losses(losses, title=f"{title}: training losses")
     written = save_figures(figures, folder, formats)
     if statistics is not None:

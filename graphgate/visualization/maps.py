@@ -77,8 +77,8 @@ def project(vectors: np.ndarray, random_state: int | None = 0) -> np.ndarray:
 
 def vectors_of(graph: Graph, embedding: Any) -> np.ndarray:
     """The (N, D) vectors of a graph's nodes, checked against the graph."""
-    given = as_embedding(embedding)
-    ids, z = given.ids, given.vectors
+    vectors = as_embedding(embedding)
+    ids, z = vectors.ids, vectors.vectors
     if len(z) != graph.n_nodes:
         raise InputError(f"the embedding has {len(z):,} vectors for {graph.n_nodes:,} nodes")
     if isinstance(embedding, Embedding) and list(map(str, ids)) != list(map(str, graph.ids)):
@@ -133,7 +133,7 @@ def draw_nodes(
 
 def draw_edges(
     points: np.ndarray,
-    found: EdgeAttention,
+    attention: EdgeAttention,
     codes: np.ndarray | None = None,
     classes: Sequence[Any] = (),
     *,
@@ -142,14 +142,14 @@ def draw_edges(
     """Draw the edges between (N, 2) points: width by attention, color by a shared class."""
     axes = new_axes(4.4, title)
     codes = np.full(len(points), -1) if codes is None else codes
-    ends, raw = codes[found.edges], found.raw
+    ends, raw = codes[attention.edges], attention.raw
     shared = np.where(ends[:, 0] == ends[:, 1], ends[:, 0], -1)
     # Edges between classes first, so that they hide no class; then thin before thick.
     order = np.lexsort((raw, shared >= 0))
     colors = dict(zip(colored_codes(codes, len(classes)), COLORS, strict=False))
     shades = {-1: BETWEEN_CLASSES} | colors
     lines = LineCollection(
-        list(points[found.edges[order]]),
+        list(points[attention.edges[order]]),
         colors=[shades.get(code, UNLABELLED) for code in shared[order].tolist()],
         linewidths=_widths(raw)[order],
         alpha=float(np.clip(25 / np.sqrt(len(raw) + 1), 0.12, 0.55)),  # many hide nothing either

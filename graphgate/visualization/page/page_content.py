@@ -93,57 +93,84 @@ def build_content(
     >>> content.edges.tolist()
     [[0, 1], [1, 2], [2, 3]]
     """
-    n, z = graph.n_nodes, vectors_of(graph, embedding)
-    edge_title, values = None, graph.attended.astype(bool).astype(np.float32)
-    if edge_values is not None:
-        edge_title, values = titled_values(edge_values)
-    if values.shape != (n, n):
-        raise InputError(f"the {edge_title} has shape {values.shape}, but there are {n:,} nodes")
-    found = edge_attention(sp.csr_array(values))
-    order = np.argsort(-found.raw.astype(np.float32), kind="stable")
-    shown = found.directions[order].astype(np.float32)
-    if edge_title == EdgeScores.title:
-        edge_title, shown = f"{edge_title} percentile", _percentiles(shown)
-    layout = "as given"
-    if points is None:
-        points, layout = _projected(z, random_state)
-    points = np.asarray(points, dtype=np.float32)
-    if points.shape != (n, 2) or not np.isfinite(points).all():
-        raise InputError(f"points must be {n:,} finite pairs, got shape {points.shape}")
-    nearest, cosines = np.empty((n, 0), dtype=np.int64), np.empty((n, 0), dtype=np.float32)
-    if n > 1:
+    z = vectors_of(graph, embedding)
+    edges, values, edge_title = _sorted_edges(graph, edge_values)
+    places, layout = _placed(z, points, random_state)
+    nearest, cosines = np.empty((len(z), 0), np.int64), np.empty((len(z), 0), np.float32)
+    if len(z) > 1:
         nearest, cosines = nearest_rows(z.astype(np.float32, copy=False), NEAREST)
     codes, classes = graph.labels, graph.classes
     if codes is None:
         codes, classes = encode_labels(embedding)
-    own = _own_columns(graph, codes, classes)
-    if clusters is None:
-        k = count_distinct(z, len(classes) or CLUSTERS_WITHOUT_CLASSES)
-        fast = n > MOST_PROJECTED
-        clusters = cluster_vectors(z, k, mini_batch=fast, random_state=random_state) + 1
-    elif np.shape(clusters) != (n,):
-        raise InputError(f"clusters must be {n:,} values, got shape {np.shape(clusters)}")
-    names, found_in = np.unique(clusters, return_inverse=True)
-    own.insert(len(classes) > 0, category_column("cluster", found_in, names.tolist()))
+    shown = _own_columns(graph, codes, classes)
+    clustered = _cluster_column(z, clusters, len(classes), random_state)
+    shown.insert(len(classes) > 0, clustered)
     return PageContent(
         title=title,
         layout=layout,
-        points=points,
+        points=places,
         ids=tuple(map(str, graph.ids.tolist())),
-        columns=tuple(_all_columns(graph, own, columns or {})),
-        edges=found.edges[order],
-        edge_values=shown,
+        columns=tuple(_all_columns(graph, shown, columns or {})),
+        edges=edges,
+        edge_values=values,
         edge_title=edge_title,
         nearest=nearest,
         cosines=cosines,
     )
 
 
+def _sorted_edges(
+    graph: Graph, edge_values: EdgeValues | sp.sparray | None
+) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Edges, values and title of a page, the largest values first."""
+    title, values = None, graph.attended.astype(bool).astype(np.float32)
+    if edge_values is not None:
+        title, values = titled_values(edge_values)
+    if values.shape != (graph.n_nodes, graph.n_nodes):
+        raise InputError(
+            f"the {title} has shape {values.shape}, but there are {graph.n_nodes:,} nodes"
+        )
+    attention = edge_attention(sp.csr_array(values))
+    order = np.argsort(-attention.raw.astype(np.float32), kind="stable")
+    shown = attention.directions[order].astype(np.float32)
+    if title == EdgeScores.title:
+        title, shown = f"{title} percentile", _percentiles(shown)
+    return attention.edges[order], shown, title
+
+
+def _placed(
+    z: np.ndarray, points: np.ndarray | None, random_state: int | None
+) -> tuple[np.ndarray, str]:
+    """Positions of the nodes on the map, and how they were computed."""
+    layout = "as given"
+    if points is None:
+        points, layout = _projected(z, random_state)
+    points = np.asarray(points, dtype=np.float32)
+    if points.shape != (len(z), 2) or not np.isfinite(points).all():
+        raise InputError(f"points must be {len(z):,} finite pairs, got shape {points.shape}")
+    return points, layout
+
+
+def _cluster_column(
+    z: np.ndarray, clusters: np.ndarray | None, n_classes: int, random_state: int | None
+) -> NodeColumn:
+    """The clusters that are given, else by k-means with as many clusters as classes."""
+    if clusters is None:
+        k = count_distinct(z, n_classes or CLUSTERS_WITHOUT_CLASSES)
+        fast = len(z) > MOST_PROJECTED
+        clusters = cluster_vectors(z, k, mini_batch=fast, random_state=random_state) + 1
+    elif np.shape(clusters) != (len(z),):
+        raise InputError(f"clusters must be {len(z):,} values, got shape {np.shape(clusters)}")
+    names, codes = np.unique(clusters, return_inverse=True)
+    return category_column("cluster", codes, names.tolist())
+
+
 def _percentiles(values: np.ndarray) -> np.ndarray:
     """The fraction of values that are at most as large, equal ones alike; NaN stays."""
-    known = np.sort(values[np.isfinite(values)])
-    ranks = np.searchsorted(known, values, side="right") / max(len(known), 1)
-    return np.where(np.isfinite(values), ranks, np.nan).astype(np.float32)
+    finite = np.isfinite(values)
+    ordered = np.sort(values[finite])
+    ranks = np.searchsorted(ordered, values, side="right") / max(len(ordered), 1)
+    return np.where(finite, ranks, np.nan).astype(np.float32)
 
 
 def _projected(z: np.ndarray, random_state: int | None) -> tuple[np.ndarray, str]:
@@ -178,14 +205,15 @@ def _own_columns(graph: Graph, codes: np.ndarray, classes: tuple[Any, ...]) -> l
 
 
 def _all_columns(
-    graph: Graph, own: list[NodeColumn], given: Mapping[str, Any]
+    graph: Graph, first: list[NodeColumn], given: Mapping[str, Any]
 ) -> Iterator[NodeColumn]:
     """The page's own columns, then the attributes, then those given, which replace attributes."""
-    yield from own
-    taken = {each.name for each in own}
-    for each in attribute_columns(graph, MOST_ATTRIBUTE_COLUMNS):
-        if each.name not in given:
-            yield replace(each, name=f"{each.name} (attribute)") if each.name in taken else each
+    yield from first
+    taken = {column.name for column in first}
+    for column in attribute_columns(graph, MOST_ATTRIBUTE_COLUMNS):
+        name = column.name
+        if name not in given:
+            yield replace(column, name=f"{name} (attribute)") if name in taken else column
     if repeated := taken & given.keys():
         raise InputError(f"the column {min(repeated)!r} already exists; choose another name")
     if given:

@@ -122,8 +122,10 @@ def _data(content: PageContent) -> str:
         "nearest": _block(content.nearest, index),
         "cosine": _block(_steps((content.cosines + 1) / 2), "u2"),
     }
-    columns = [_column(each) for each in content.columns]
-    blocks |= {f"column-{at}": block for at, (_, block) in enumerate(columns) if block is not None}
+    columns = [_column(column) for column in content.columns]
+    for number, (_, block) in enumerate(columns):
+        if block is not None:
+            blocks[f"column-{number}"] = block
     plain = content.ids == tuple(map(str, range(n)))
     about = {
         "title": content.title,
@@ -154,16 +156,18 @@ def to_json(value: Any) -> str:
     return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-def _column(each: NodeColumn) -> tuple[dict[str, Any], tuple[str, str] | None]:
-    description: dict[str, Any] = {"name": each.name, "kind": each.kind}
-    if each.kind == "text":
-        return description | {"texts": each.values.tolist()}, None
-    if each.kind in ("number", "date"):
-        short = each.values.astype(np.float32)
-        exact = np.array_equal(short.astype(np.float64), each.values, equal_nan=True)
-        return description, _block(each.values, "f4" if exact else "f8")
-    colored = colored_codes(each.values, len(each.names))
-    return description | {"names": each.names, "colored": colored}, _block(each.values, "i2")
+def _column(column: NodeColumn) -> tuple[dict[str, Any], tuple[str, str] | None]:
+    """The description of a column, and a block of its values, unless these are texts."""
+    values, names = column.values, column.names
+    description: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.kind == "text":
+        return description | {"texts": values.tolist()}, None
+    if column.kind in ("number", "date"):
+        short = values.astype(np.float32)
+        exact = np.array_equal(short.astype(np.float64), values, equal_nan=True)
+        return description, _block(values, "f4" if exact else "f8")
+    colored = colored_codes(values, len(names))
+    return description | {"names": names, "colored": colored}, _block(values, "i2")
 
 
 def _block(values: np.ndarray, kind: str) -> tuple[str, str]:
