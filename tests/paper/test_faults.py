@@ -26,6 +26,8 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # scripts, not a
 
 import faults
 
+pytestmark = pytest.mark.slow
+
 N = 300
 LINEAR = ["embed", "edges.csv", "--nodes", "nodes.csv", "--components", "8"]
 GATE = [*LINEAR[:-2], "--method", "gate", "--preset", "authors", "--dims", "8,4"]
@@ -60,7 +62,6 @@ def refused(*arguments, **options) -> str:
 # --- killed --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_killed_runs_resume_bit_identically(tmp_path):
     """A few of the kills of benchmarks/faults.py, by a process of its own, which forks."""
     command = [sys.executable, faults.__file__, "--kills", "2", "--json", str(tmp_path / "f.json")]
@@ -81,7 +82,6 @@ def test_the_comparison_counts_bits():
 # --- terminated ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_sigterm_in_training_saves_the_checkpoint(folder):
     command = [*GATE, "--epochs", "60", "--checkpoint", "c.safetensors", "--out"]
 
@@ -105,7 +105,6 @@ def test_sigterm_in_training_saves_the_checkpoint(folder):
     assert Path("resumed.csv").read_bytes() == Path("straight.csv").read_bytes()
 
 
-@pytest.mark.slow
 def test_sigterm_while_writing_leaves_nothing(folder):
     def terminated_by_writing():
         replacement.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGTERM)
