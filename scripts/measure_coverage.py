@@ -1,11 +1,9 @@
 """Measure the branch coverage of readers, tensor files and runner by their own tests.
 
-    python scripts/measure_coverage.py --json results/coverage.json
+    python -m scripts.measure_coverage --json results/coverage.json
 
 needs coverage.py. Branches count that were taken, of those there are; lines likewise.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -69,7 +67,7 @@ def main() -> None:
             "lines_not_run": file["missing_lines"],
             "branches_not_taken": file["missing_branches"],
         }
-    command = "python scripts/measure_coverage.py --json results/coverage.json"
+    command = "python -m scripts.measure_coverage --json results/coverage.json"
     write_json(path, {"command": command, "modules": modules, "versions": versions()})
 
 
