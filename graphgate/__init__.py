@@ -15,8 +15,8 @@ within its sub-package, whose docstring lists the modules in order:
     estimators     LinearGATE and GATE, what users hold
     store          a graph that grows, with its vectors and their neighbors
     service        a store over HTTP
-    scverse        AnnData in and out
     tasks          embed, and uses of an embedding: clusters, classes, links
+    scverse        AnnData in and out, domains of a tissue
     visualization  figures and the interactive page
     cli            the command line
     paper          baselines, tables and figures of the paper, and their commands

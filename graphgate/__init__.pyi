@@ -1,15 +1,15 @@
 # The public names, each written once: type checkers read this file, and so does __init__.py.
 # isort: off
-from graphgate.estimators.embedded_graph import Attention as Attention
+from graphgate.estimators.fitted import Attention as Attention
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder as AttributeEncoder
 from graphgate.graph.attributes import Attributes as Attributes
 from graphgate.tasks.classification import classify as classify
 from graphgate.tasks.clustering import cluster as cluster
-from graphgate.tasks.domains import cluster_anndata as cluster_anndata
+from graphgate.scverse.domains import cluster_anndata as cluster_anndata
 from graphgate.tasks.comparison import compare_nodes as compare_nodes
 from graphgate.tasks.description import describe_clusters as describe_clusters
 from graphgate.errors import DivergenceError as DivergenceError
-from graphgate.tasks.holdings import embed as embed
+from graphgate.tasks.embed import embed as embed
 from graphgate.scverse.annotate import embed_anndata as embed_anndata
 from graphgate.io.embeddings import Embedding as Embedding
 from graphgate.estimators.estimate import Estimate as Estimate
@@ -17,7 +17,7 @@ from graphgate.estimators.estimate import estimate as estimate
 from graphgate.paper.experiments.evaluation import evaluate as evaluate
 from graphgate.tasks.links import evaluate_links as evaluate_links
 from graphgate.estimators.onnx_file import export_onnx as export_onnx
-from graphgate.store.batch import extend_graph as extend_graph
+from graphgate.io.additions import extend_graph as extend_graph
 from graphgate.datasets.citation import fetch_dataset as fetch_dataset
 from graphgate.tasks.outliers import find_outliers as find_outliers
 from graphgate.scverse.conversion import from_anndata as from_anndata
@@ -45,7 +45,7 @@ from graphgate.io.reading_options import ReadingOptions as ReadingOptions
 from graphgate.paper.experiments.reproduce import reproduce as reproduce
 from graphgate.estimators.runs import rerun as rerun
 from graphgate.service.server import serve as serve
-from graphgate.store.neighbors import similar as similar
+from graphgate.compute.neighbors import similar as similar
 from graphgate.io.spreadsheets import spreadsheet_safe as spreadsheet_safe
 from graphgate.store.store import Store as Store
 from graphgate.scverse.conversion import to_anndata as to_anndata
@@ -54,7 +54,7 @@ from graphgate.io.pyg import to_pyg as to_pyg
 from graphgate.io.graph_writer import to_tables as to_tables
 from graphgate.errors import TrainingWarning as TrainingWarning
 from graphgate.tasks.description import Trait as Trait
-from graphgate.tasks.domains import transfer_anndata as transfer_anndata
+from graphgate.scverse.domains import transfer_anndata as transfer_anndata
 from graphgate.scverse.annotate import transform_anndata as transform_anndata
 from graphgate.errors import UnknownNodesError as UnknownNodesError
 from graphgate.errors import UnknownNodesWarning as UnknownNodesWarning

@@ -50,7 +50,8 @@ class MemoryLimitError(InputError):
     """A run needs more memory than is available.
 
     needed, available : in bytes.
-    fitting_dims : layer sizes with which the run would fit, or None.
+    fitting_dims : layer sizes with which the run would fit, none if no sizes do; None for a method
+        without layers.
 
     >>> error = MemoryLimitError("too large", needed=2**40, available=2**33)
     >>> isinstance(error, InputError), error.needed // error.available

@@ -24,9 +24,9 @@ from graphgate.cli.program import ANSWERS, app, write_result
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from graphgate.compute.neighbors import SimilarNodes
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding
-    from graphgate.store.neighbors import SimilarNodes
 
 EmbeddingFile = Annotated[
     Path,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,6 +157,7 @@ def embed(
 
             check_new_folder(folder)
     from graphgate.compute.measure import measured
+    from graphgate.estimators.registry import method_of
 
     again = None
     if repeat is not None:
@@ -165,7 +165,7 @@ def embed(
         with measured() as cost:
             again = graphgate.rerun(repeat, edges, nodes, force=force)
         gate, graph, inputs = again.gate, again.graph, again.inputs
-        outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
+        outputs.check_method(method_of(gate).name)
         reading, threads = again.record.reading, again.record.threads
     else:
         import torch
@@ -196,9 +196,9 @@ def embed(
             gate.fit(prepared)
     if not leads():
         return
-    if isinstance(gate, graphgate.LinearGATE):
-        for sentence in gate.report_.sentences():
-            say(sentence)
+    summary = gate.summary()
+    for sentence in summary.sentences():
+        say(sentence)
     gate.notes_["reading"] = reading
     outputs.write(graph, gate, gate.embedding_, lambda: gate.encode(graph))
     if store is not None:
@@ -220,24 +220,24 @@ def embed(
         )
         say(f"wrote the run to {run}")
     _write_answer(json, graph, gate, cost.seconds)
-    history = getattr(gate, "history_", None)
-    if history is not None and history.stopped == "interrupted":
-        say(f"wrote the result of {len(history)} epochs", err=True)
+    if summary.interrupted:
+        say(f"wrote the result of {len(summary.history or ())} epochs", err=True)
         raise typer.Exit(130)
     if again is not None:
         _compare(again)
 
 
 def _write_answer(json: Path | None, graph: Graph, gate: Estimator, seconds: float) -> None:
+    from graphgate.estimators.registry import method_of
+
     content = {
-        "method": "linear" if isinstance(gate, graphgate.LinearGATE) else "gate",
+        "method": method_of(gate).name,
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "dimensions": gate.embedding_.shape[1],
         "seconds": round(seconds, 3),
     }
-    report = asdict(gate.report_) if isinstance(gate, graphgate.LinearGATE) else None
-    write_result(json, content, {"report": report})
+    write_result(json, content, {"report": gate.summary().to_dict()})
 
 
 def _refuse_parameters(context: typer.Context) -> None:

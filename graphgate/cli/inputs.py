@@ -165,11 +165,11 @@ def check_memory(gate: Estimator, prepared: Graph) -> None:
     except MemoryLimitError as error:
         limited = gate.memory_limit is not None
         hint = "" if limited else "; `graphgate embed --force` runs it anyway"
-        if isinstance(gate, graphgate.GATE):
+        if error.fitting_dims is not None:
             hint = f"; {fitting_dims(error.fitting_dims)}{hint}"
         needs = shortage(error.needed, error.available, limited=limited)
         raise InputError(f"the run {needs}{hint}") from None
 
 
 def fitting_dims(dims: tuple[int, ...] | None) -> str:
-    return "no --dims would fit" if dims is None else f"--dims {','.join(map(str, dims))} would fit"
+    return "no --dims would fit" if not dims else f"--dims {','.join(map(str, dims))} would fit"

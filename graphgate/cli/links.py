@@ -59,6 +59,7 @@ def links(
     """
     check_files(edges, nodes, json=json)
     from graphgate.compute.measure import measured
+    from graphgate.estimators.embedder import Embedder
     from graphgate.estimators.registry import find_method
 
     import_from_here([method])
@@ -67,7 +68,7 @@ def links(
     published = row.published_params(name, "links") if edges is None else {}
     params = {**published, **parse_params(set_)}
     made = row.make(params, seed)
-    if isinstance(made, (graphgate.LinearGATE, graphgate.GATE)):
+    if isinstance(made, Embedder):
         check_memory(made, row.make(params, seed).prepare(graph))
     with measured() as cost:
         figures = graphgate.evaluate_links(
@@ -110,9 +111,14 @@ def predict_links(
     pairs are compared, only those of nodes near each other and of nodes of highest degree.
     """
     check_files(edges, nodes, model, table=out, json=json)
+    from graphgate.estimators.registry import method_of
+
     _, graph, gate = embedded_graph(None, dataset, model, edges, nodes, options)
-    if not isinstance(gate, graphgate.LinearGATE):
-        raise InputError(f"{model} holds a GATE, which proposes no edges; use the linear method")
+    method = method_of(gate)
+    if not method.proposes_links:
+        raise InputError(
+            f"{model} holds a {method.title}, which proposes no edges; use the linear method"
+        )
     pairs, scores = gate.predict_links(graph, n=top)
     proposed = [
         {"source": one, "target": other, "probability": score}

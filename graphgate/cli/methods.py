@@ -58,13 +58,13 @@ def make_estimator(
     """An estimator with the parameters that are given, and defaults for those that are None."""
     params = {name: value for name, value in given.items() if value is not None}
     common: dict[str, Any] = {"random_state": seed, "scale": not options.no_scale}
-    if method == "linear":
-        return graphgate.LinearGATE(**params, **common)
     if "dims" in params:
         params["dims"] = parse_dims(params["dims"])
     if "batch_size" in params:
         params["batch_size"] = parse_batch_size(params["batch_size"])
-    return graphgate.GATE(**params, **common)
+    from graphgate.estimators.loading import named_estimator
+
+    return named_estimator(method, params | common)
 
 
 def embedded_graph(
@@ -83,11 +83,12 @@ def embedded_graph(
     if gate is not None:
         return name, graph, gate
     gate = make_estimator(chosen_method(method, {}), {}, options)
-    if isinstance(gate, graphgate.GATE) and edges is None:
-        from graphgate.estimators.registry import find_method
+    if edges is None:
+        from graphgate.estimators.registry import find_method, method_of
 
         assert dataset is not None
-        gate.set_params(**find_method("gate").published_params(dataset, "transductive"))
+        row = find_method(method_of(gate).name)
+        gate.set_params(**row.published_params(dataset, "transductive"))
     with naming_files(edges, nodes):
         prepared = gate.prepare(graph)
     check_memory(gate, prepared)

@@ -15,9 +15,9 @@ from graphgate.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
+    from graphgate.compute.neighbors import SimilarNodes
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
-    from graphgate.store.neighbors import SimilarNodes
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from graphgate.cli.program import EMBEDDINGS, app, print_graph, write_result
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from graphgate.compute.neighbors import SimilarNodes
     from graphgate.store.drift import Drift
-    from graphgate.store.neighbors import SimilarNodes
     from graphgate.store.store import StoreChange
 
 store = typer.Typer(

@@ -67,8 +67,10 @@ def transform(
     outputs = Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
     _check_only(only, with_edges, with_nodes, outputs)
     check_files(model, edges, nodes, with_edges, with_nodes, **vars(outputs))
+    from graphgate.estimators.registry import method_of
+
     gate = graphgate.load_model(model, device=device)
-    outputs.check_method("linear" if isinstance(gate, graphgate.LinearGATE) else "gate")
+    outputs.check_method(method_of(gate).name)
     try:
         graph, new = read_extended(options, edges, nodes, gate, with_edges, with_nodes)
     except graphgate.UnknownNodesError as error:

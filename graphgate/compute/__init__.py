@@ -3,5 +3,5 @@
 The modules in import order:
 
     counts, machine, measure, row_bags, sparse_operator, speed, processes, plan_log, tall_matrix,
-    scratch, columns, draws, decomposition
+    scratch, columns, draws, decomposition, neighbors
 """

@@ -95,6 +95,27 @@ class Processes:
                 message.wait()
         return received
 
+    def to_rows(self, columns: Tensor, d: int) -> Tensor:
+        """From this process's share of the D columns to all columns of its share of the M rows.
+
+        columns : (M, D / size); each process has other ones.
+        """
+        if self.size == 1:
+            return columns
+        own = self.share_of(len(columns))
+        shapes = [(own.stop - own.start, share.stop - share.start) for share in self.shares(d)]
+        parts = [columns[share] for share in self.shares(len(columns))]
+        return torch.cat(self.exchanged(parts, shapes), dim=1)
+
+    def to_columns(self, rows: Tensor, m: int) -> Tensor:
+        """The inverse of `to_rows`, of M rows."""
+        if self.size == 1:
+            return rows
+        own = self.share_of(rows.shape[1])
+        shapes = [(share.stop - share.start, own.stop - own.start) for share in self.shares(m)]
+        parts = [rows[:, share] for share in self.shares(rows.shape[1])]
+        return torch.cat(self.exchanged(parts, shapes))
+
     def by_columns(self, m: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
         """A function that acts on each column, (·, C) -> (R, C), of which each process has a share.
 

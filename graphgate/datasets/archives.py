@@ -11,7 +11,7 @@ import numpy as np
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
 from graphgate.io.limits import check_claim
-from graphgate.io.matrices import checked_csr
+from graphgate.io.matrices import sparse_array
 from graphgate.io.numpy_files import read_npz
 
 _KEYS = {"x_data", "x_indices", "x_indptr", "x_shape", "adj_indices", "adj_indptr", "labels"}
@@ -35,11 +35,11 @@ def read_archive(path: Path | str) -> Graph:
     n = len(labels)
     check_claim(str(path), "nodes", int(shape.max(initial=n)), Path(path).stat().st_size, "columns")
     try:
-        x = checked_csr(
-            stored["x_data"], stored["x_indices"], stored["x_indptr"], tuple(shape.ravel().tolist())
-        )
-        ones = np.ones(stored["adj_indices"].shape, dtype=np.float32)
-        edges = checked_csr(ones, stored["adj_indices"], stored["adj_indptr"], (n, n))
-    except ValueError as error:
-        raise InputError(f"{path} does not hold a graph: {error}") from None
+        indices = stored["x_indices"], stored["x_indptr"]
+        x = sparse_array("csr", stored["x_data"], indices, tuple(shape.ravel().tolist()))
+        indices = stored["adj_indices"], stored["adj_indptr"]
+        ones = np.ones(indices[0].shape, dtype=np.float32)
+        edges = sparse_array("csr", ones, indices, (n, n))
+    except InputError as error:
+        raise InputError(f"{path} does not hold a graph: it {error}") from None
     return Graph(x.astype(np.float32), edges, labels=labels.tolist())

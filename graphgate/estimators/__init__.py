@@ -2,6 +2,7 @@
 
 The modules in import order:
 
-    hyperparameters, base, persistence, embedded_graph, equal_vectors, linear_persistence,
-    linear_gate, onnx_file, gate, loading, registry, linear_estimate, estimate, runs
+    hyperparameters, base, region, fitted, embedder, equal_vectors, reconstruction_errors,
+    persistence, linear_fit, linear_persistence, linear_gate, onnx_file, gate_fit, gate, registry,
+    loading, linear_estimate, estimate, runs
 """

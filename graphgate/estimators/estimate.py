@@ -19,6 +19,7 @@ from graphgate.compute.machine import available_bytes, room_within, shortage
 from graphgate.compute.plan_log import silent_plans
 from graphgate.errors import InputError, MemoryLimitError, TrainingWarning, check_choice
 from graphgate.estimators import hyperparameters as arguments
+from graphgate.estimators.embedder import Embedder
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_estimate import (
     LinearEstimate,
@@ -150,7 +151,7 @@ def estimate(
     )
 
 
-def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
+def check_fits(graph: Graph, gate: Embedder) -> None:
     """Raise `MemoryLimitError` if a fit on a graph needs more memory than is available.
 
     graph : with features, as `gate.prepare` returns it.
@@ -162,11 +163,12 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
         if gate.memory_limit is not None:
             return
     else:
+        assert isinstance(gate, GATE)
         available = _available(gate)
         plan = plan_for(counts, gate, available)
         needed = training_bytes(plan)
-        dims = fitting_dims(plan, available)
-        hint = "; no dims would fit" if dims is None else f"; dims={dims} would fit"
+        dims = fitting_dims(plan, available) or ()
+        hint = f"; dims={dims} would fit" if dims else "; no dims would fit"
     if available is None or needed <= available:
         return
     limited = gate.memory_limit is not None
@@ -178,7 +180,7 @@ def check_fits(graph: Graph, gate: LinearGATE | GATE) -> None:
     )
 
 
-def _available(gate: LinearGATE | GATE) -> int | None:
+def _available(gate: Embedder) -> int | None:
     """What a fit may take now; the memory of devices other than the CPU is unknown."""
     room = room_within(arguments.memory_limit(gate.memory_limit))
     if room is not None or not str(getattr(gate, "device", "cpu")).startswith("cpu"):
@@ -240,9 +242,8 @@ def _epoch_seconds(gate: GATE, graph: Graph) -> float:
     architecture, loss, _ = gate.checked_settings(graph.n_features)
     model = GATEModel(architecture, np.random.default_rng(0), dtype=arguments.dtype(gate.dtype))
     model.to(arguments.device(gate.device))
-    plan = gate.training_plan(GraphCounts.of(graph))
-    limit = room_within(arguments.memory_limit(gate.memory_limit))
-    objective = planned_objective(plan, model, graph, loss, seed=0, limit=limit)
+    plan = plan_for(GraphCounts.of(graph), gate, _available(gate))
+    objective = planned_objective(plan, model, graph, loss, seed=0)
     optimizer = Adam(dict(model.named_parameters()), 1e-9)
     seconds: list[float] = []
     while len(seconds) < 2 or (sum(seconds[1:]) < _PATIENCE and len(seconds) < 30):

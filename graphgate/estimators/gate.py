@@ -1,5 +1,6 @@
 """GATE, the graph attention auto-encoder, as a scikit-learn estimator."""
 
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -10,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.machine import room_within
-from graphgate.compute.processes import Processes, current_processes
-from graphgate.errors import DivergenceError, InputError
+from graphgate.compute.processes import current_processes
+from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder
-from graphgate.estimators.embedded_graph import EmbeddedGraph
+from graphgate.estimators.embedder import Embedder
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
+from graphgate.estimators.fitted import Summary
+from graphgate.estimators.gate_fit import EmbeddedGraph, GATEFit
 from graphgate.estimators.persistence import (
     PARAMS,
     FittedState,
@@ -24,17 +26,14 @@ from graphgate.estimators.persistence import (
     save_gate,
 )
 from graphgate.graph.graph import Graph
-from graphgate.nn import collapsed
 from graphgate.nn.autoencoder import Architecture, GATEModel
-from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
-from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.loop import Schedule
 from graphgate.training.plan import TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
 
 
-class GATE(GraphEmbedder):
+class GATE(Embedder):
     """Graph attention auto-encoder (Salehi & Davulcu, 2019).
 
     Learns one vector per node, without labels, from features and edges, and embeds nodes that it
@@ -102,7 +101,7 @@ class GATE(GraphEmbedder):
     (4, 2)
     """
 
-    model_: GATEModel
+    fit_: GATEFit
 
     def __init__(
         self,
@@ -165,7 +164,7 @@ class GATE(GraphEmbedder):
         Without an adjacency there are no edges.
         """
         last = None
-        if arguments.boolean("warm_start", self.warm_start) and hasattr(self, "model_"):
+        if arguments.boolean("warm_start", self.warm_start) and hasattr(self, "fit_"):
             last = Start(self.model_, getattr(self, "feature_names_in_", None))
         graph = self._graph_to_fit(X, adjacency)
         plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
@@ -192,12 +191,11 @@ class GATE(GraphEmbedder):
             show_progress=self.progress,
             start=last,
         )
-        self.weight_unit_ = run.weight_unit(graph)
-        self.model_, self.history_, self.seed_ = model, history, seed
+        self.fit_ = GATEFit(model, run.weight_unit(graph))
+        self.history_, self.seed_ = history, seed
         self.notes_: dict[str, Any] = {}
-        self._encoder = _encoder(model)
         self._params = {name: getattr(self, name) for name in PARAMS} | {"random_state": seed}
-        encoded = self._encode(graph, processes)
+        encoded = self.fit_.encode(graph, processes)
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention
         warn_of_equal_vectors(self.embedding_, graph)
         return self
@@ -212,27 +210,23 @@ class GATE(GraphEmbedder):
         """
         graph = self._checked_graph(X, adjacency)
         if nodes is None:
-            z = self._encode(self._encoded(graph)).embedding
+            z = self.fit_.encode(self._encoded(graph)).embedding
             warn_of_equal_vectors(z, graph)
             return self._with_ids(z, X)
         rows = graph.rows(nodes)
         z = np.empty((0, self._n_features_out), dtype=str(self.dtype).removeprefix("torch."))
         if len(rows):
             near = self._encoded(graph.neighborhood(nodes, self.model_.n_layers))
-            z = self._encode(near).embedding[near.rows(graph.ids[rows])]
+            z = self.fit_.encode(near).embedding[near.rows(graph.ids[rows])]
         return self._with_ids(z, X, rows)
 
     def encode(self, X: Any, *, adjacency: Any = None) -> EmbeddedGraph:
         """Embedding, attention and reconstruction of a graph, from one pass over it."""
-        return self._encode(self._encoded(self._checked_graph(X, adjacency)))
+        return self.fit_.encode(self._encoded(self._checked_graph(X, adjacency)))
 
     def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """X̂, the decoder's reconstruction of the features, (N, F), dense."""
         return self.encode(X, adjacency=adjacency).reconstruction()
-
-    def refresh_encoder(self) -> None:
-        """Use the weights of `model_` as they are now; they have been changed from outside."""
-        self._encoder = _encoder(self.model_)
 
     def checked_settings(
         self, n_features: int, *, by_parts: bool = False
@@ -288,30 +282,6 @@ class GATE(GraphEmbedder):
         given, form = getattr(self, name), arguments.find_preset(self.preset)
         return getattr(form, name) if given is None else given
 
-    @torch.no_grad()
-    def _encode(self, graph: Graph, processes: Processes | None = None) -> EmbeddedGraph:
-        """A sparse X stays sparse here: one product does not pay for making it dense.
-
-        processes : those that call this, of which each computes a share of the columns.
-        """
-        weight = self.model_.encoder_weight[0]
-        x = FeatureMatrix(graph.x, device=weight.device, dtype=weight.dtype)
-        graph = graph.with_weights_in(self.weight_unit_)
-        pattern = AttentionPattern(graph, device=weight.device, dtype=weight.dtype, gradients=False)
-        if isinstance(self._encoder, GATEModel):
-            encoded = self._encoder.encode(x, pattern, by_blocks=True)
-        else:
-            processes = processes or Processes()
-            encoded = self._encoder.encode(
-                x, pattern, by_blocks=True, by_columns=processes.by_columns, at_once=processes.size
-            )
-        if not all(bool(rows.isfinite().all()) for rows in encoded.h.split(1 << 14)):
-            raise DivergenceError(
-                "the embedding has values that are not finite: weights or features are too large; "
-                "train with a lower learning_rate, or scale the features"
-            )
-        return EmbeddedGraph(self.model_, encoded, pattern, graph.x)
-
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header)."""
         check_is_fitted(self)
@@ -328,11 +298,31 @@ class GATE(GraphEmbedder):
         """
         saved = load_gate(path)
         gate = cls(**saved.params, device=device)
-        gate.model_ = saved.model.to(arguments.device(device))
-        gate._encoder, gate._params = _encoder(gate.model_), saved.params
-        gate.seed_, gate.weight_unit_ = saved.params["random_state"], saved.weight_unit
+        gate.fit_ = GATEFit(saved.model.to(arguments.device(device)), saved.weight_unit)
+        gate._params, gate.seed_ = saved.params, saved.params["random_state"]
         saved.state.restore(gate)
         return gate
+
+    @property
+    def model_(self) -> GATEModel:
+        return self.fit_.model
+
+    @property
+    def weight_unit_(self) -> float:
+        return self.fit_.unit
+
+    def summary(self) -> Summary:
+        """What the fit reports about itself."""
+        return Summary(history=getattr(self, "history_", None))
+
+    def refitted(self, graph: Graph, n_components: int) -> Self:
+        """Fitted on another graph, with vectors of this size, starting from its weights."""
+        if tuple(self.dims)[-1] != n_components:
+            raise InputError(
+                f"the vectors of the store have size {n_components}, but those of dims="
+                f"{self.dims} would have another; let dims end with {n_components}"
+            )
+        return copy(self).set_params(warm_start=True).fit(graph)
 
     @property
     def _n_features_out(self) -> int:
@@ -343,9 +333,3 @@ class GATE(GraphEmbedder):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = [str(self.dtype)]
         return tags
-
-
-@torch.no_grad()
-def _encoder(model: GATEModel) -> GATEModel | collapsed.FoldedEncoder:
-    """A linear encoder needs only its weights, folded into one matrix."""
-    return collapsed.fold(model) if model.architecture.activation == "identity" else model

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.compute.columns import Columns
@@ -15,9 +16,10 @@ from graphgate.compute.machine import available_bytes, room_within
 from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder
-from graphgate.estimators.embedded_graph import ScoredGraph
+from graphgate.estimators.embedder import Embedder
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
+from graphgate.estimators.fitted import Summary
+from graphgate.estimators.linear_fit import LinearFit, ScoredGraph
 from graphgate.estimators.linear_persistence import (
     SavedLinearGATE,
     load_linear_gate,
@@ -31,14 +33,14 @@ from graphgate.linear.coordinates import MATRIX, FeatureSource
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
-from graphgate.linear.model import VIEWS, States, WeightOptions
+from graphgate.linear.model import VIEWS, LinearModel, States, WeightOptions
 from graphgate.linear.report import report_on
 from graphgate.linear.solution import solution_of
 from graphgate.linear.weights import MOST_SOURCES
 from graphgate.preprocessing.structural import structural_attributes
 
 
-class LinearGATE(GraphEmbedder):
+class LinearGATE(Embedder):
     """Linear graph auto-encoder, solved exactly in a few seconds.
 
     Learns one vector per node, without labels, from features and edges, and embeds nodes that it
@@ -89,6 +91,8 @@ class LinearGATE(GraphEmbedder):
     (4, 2)
     """
 
+    fit_: LinearFit
+
     def __init__(
         self,
         n_components: int = 128,
@@ -133,7 +137,7 @@ class LinearGATE(GraphEmbedder):
             scratch=None if self.scratch is None else Path(self.scratch),
             show_progress=self.progress,
         )
-        self.model_, self.decoder_ = solution.model, solution.decoder
+        self.fit_ = LinearFit(solution.model, solution.decoder)
         described = self.fitted_on_.content != "edges"
         self.report_ = report_on(self.model_, self.decoder_, described=described)
         self.embedding_, self.seed_ = solution.embedding.numpy(), seed
@@ -223,6 +227,22 @@ class LinearGATE(GraphEmbedder):
             return super().pair_scores(pairs)
         states = self._states(self._known_graph(None), pairs, step=True)
         return self.decoder_.probabilities(states, pairs)
+
+    @property
+    def model_(self) -> LinearModel:
+        return self.fit_.model
+
+    @property
+    def decoder_(self) -> EdgeDecoder | None:
+        return self.fit_.decoder
+
+    def summary(self) -> Summary:
+        """What the fit reports about itself."""
+        return Summary(report=self.report_)
+
+    def refitted(self, graph: Graph, n_components: int) -> Self:
+        """Fitted on another graph, with vectors of this size."""
+        return clone(self).set_params(n_components=n_components).fit(graph)
 
     def _decoder(self) -> EdgeDecoder:
         check_is_fitted(self)
@@ -322,7 +342,7 @@ class LinearGATE(GraphEmbedder):
         """
         saved = load_linear_gate(path)
         gate = cls(**saved.params)
-        gate.model_, gate.decoder_ = saved.model, saved.decoder
+        gate.fit_ = LinearFit(saved.model, saved.decoder)
         described = saved.state.fitted_on.content != "edges"
         gate.report_ = report_on(saved.model, saved.decoder, described=described)
         gate.seed_, gate._params, gate._graph = saved.params["random_state"], saved.params, None

@@ -4,19 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from graphgate.errors import InputError, check_choice
+from graphgate.estimators.embedder import Embedder as Estimator
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.linear_persistence import KIND
+from graphgate.estimators.registry import EMBEDDERS
 from graphgate.io.tensors import file_kind
-
-Estimator = LinearGATE | GATE
-EMBEDDERS: dict[str, type[Estimator]] = {"linear": LinearGATE, "gate": GATE}
 
 
 def named_estimator(method: str, params: dict[str, Any]) -> Estimator:
-    """An unfitted estimator, "linear" or "gate", with these parameters."""
+    """An unfitted estimator of a method, such as "linear" or "gate", with these parameters."""
     check_choice("method", method, tuple(EMBEDDERS))
-    known = {name: kind().get_params().keys() for name, kind in EMBEDDERS.items()}
+    known = parameters_by_method()
     if unknown := sorted(params.keys() - known[method]):
         name = unknown[0]
         for other in EMBEDDERS:
@@ -24,8 +23,14 @@ def named_estimator(method: str, params: dict[str, Any]) -> Estimator:
                 raise InputError(
                     f"{name} is a parameter of method={other!r}; omit it, or use that method"
                 )
-        raise InputError(f"{EMBEDDERS[method].__name__} has no parameter {name!r}")
-    return EMBEDDERS[method](**params)
+        raise InputError(f"{EMBEDDERS[method].title} has no parameter {name!r}")
+    estimator: Estimator = EMBEDDERS[method].maker()(**params)
+    return estimator
+
+
+def parameters_by_method() -> dict[str, set[str]]:
+    """The names of the parameters of every method, by its name."""
+    return {name: set(method.maker()().get_params()) for name, method in EMBEDDERS.items()}
 
 
 def load_model(path: str | Path, *, device: str | None = None) -> Estimator:

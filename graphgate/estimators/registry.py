@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
@@ -19,11 +19,13 @@ class Method:
     home : "module:name" of the class (or function) that takes the parameters, and random_state if
         it draws random numbers.
     title : its name in a table.
+    proposes_links : whether it has `predict_links`.
     """
 
     name: str
     home: str
     title: str
+    proposes_links: bool = field(default=False, kw_only=True)
 
     def make(self, params: Mapping[str, Any], random_state: int) -> Any:
         """A new, unfitted instance, without a progress bar of its own."""
@@ -81,15 +83,34 @@ class Method:
             raise InputError(f"{name} of the method {self.name!r} must be {wanted}, got {value!r}")
 
 
-METHODS = {
-    "linear": Method("linear", "graphgate.estimators.linear_gate:LinearGATE", "LinearGATE"),
-    "gate": Method("gate", "graphgate.estimators.gate:GATE", "GATE"),
+# The methods whose models are saved, estimated and kept in stores; the first is the default.
+EMBEDDERS = {
+    method.name: method
+    for method in (
+        Method(
+            "linear",
+            "graphgate.estimators.linear_gate:LinearGATE",
+            "LinearGATE",
+            proposes_links=True,
+        ),
+        Method("gate", "graphgate.estimators.gate:GATE", "GATE"),
+    )
 }
+METHODS = dict(EMBEDDERS)
 
 
 def register(methods: Iterable[Method]) -> None:
     """Let `find_method` find these by their names; they replace others of the same names."""
     METHODS.update({method.name: method for method in methods})
+
+
+def method_of(estimator: Any) -> Method:
+    """The method that an estimator is of."""
+    kinds = [f"{kind.__module__}:{kind.__qualname__}" for kind in type(estimator).__mro__]
+    for method in EMBEDDERS.values():
+        if method.home in kinds:
+            return method
+    raise InputError(f"{type(estimator).__name__} is none of the methods {', '.join(EMBEDDERS)}")
 
 
 def find_method(name: str) -> Method:

@@ -5,7 +5,7 @@ model.safetensors     the model, for `load_model`
 attention.parquet     GATE: attention coefficients, one row per edge
 history.json          GATE: the losses of every epoch, and why training stopped
 edge_scores.parquet   LinearGATE: how likely each edge is, one row per edge
-report.json           LinearGATE: what the graph tells about itself
+report.json           LinearGATE: label-free diagnostics
 run.json              method, settings, seed, command, inputs with their SHA-256, metrics, and
                       what decides the last bits: versions, processor, threads and processes
 """
@@ -23,10 +23,9 @@ import torch
 from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError
 from graphgate.estimators.estimate import check_fits
-from graphgate.estimators.gate import GATE
 from graphgate.estimators.hyperparameters import from_json, to_json
-from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.estimators.loading import Estimator
+from graphgate.estimators.loading import Estimator, named_estimator, parameters_by_method
+from graphgate.estimators.registry import method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import Embedding, read_embedding
 from graphgate.io.files import (
@@ -40,7 +39,6 @@ from graphgate.io.files import (
 )
 from graphgate.io.graph_files import read_graph
 from graphgate.io.limits import current_limits, remedy
-from graphgate.io.model_outputs import write_attention, write_edge_scores
 from graphgate.io.provenance import processor, versions
 from graphgate.io.reading_options import ReadingOptions
 
@@ -168,7 +166,7 @@ def write_run(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from graphgate import read_graph
+    >>> from graphgate import LinearGATE, read_graph
     >>> with TemporaryDirectory() as folder:
     ...     edges = Path(folder, "edges.csv")
     ...     _ = edges.write_text("source,target\\na,b\\nb,c\\nc,a\\n")
@@ -181,16 +179,12 @@ def write_run(
     target = check_new_folder(folder)
     kept = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
     settings = to_json(kept | {"random_state": gate.seed_})
-    measured = dict(metrics or {})
-    if isinstance(gate, GATE):
-        history = gate.history_
-        if history.stopped == "interrupted":  # what can be repeated is the part that was trained
-            settings["epochs"] = max(1, len(history))
-        losses = {name: values[-1] for name, values in history.series.items()}
-        measured |= {"epochs": len(history), "stopped": history.stopped, "losses": losses}
+    summary = gate.summary()
+    if summary.interrupted:  # what can be repeated is the part that was trained
+        settings["epochs"] = max(1, len(summary.history or ()))
     record = RunRecord(
         command=command,
-        method="gate" if isinstance(gate, GATE) else "linear",
+        method=method_of(gate).name,
         settings=settings,
         reading=ReadingOptions(**reading or {}).to_dict(),
         threads=torch.get_num_threads() if threads is None else threads,
@@ -202,23 +196,16 @@ def write_run(
         },
         graph=repr(graph),
         embedding_sha256=embedding_sha256(gate.embedding_),
-        metrics=measured,
+        metrics=dict(metrics or {}) | summary.metrics(),
         versions=versions(),
     )
     with complete_folder(target) as new:
         Embedding.of(graph, gate.embedding_).save(new / "embedding.parquet")
         gate.save(new / "model.safetensors")
-        contents: dict[str, Any] = {"run.json": asdict(record)}
-        if isinstance(gate, GATE):
-            alpha = gate.attention_
-            write_attention(new / "attention.parquet", graph.ids, alpha.encoder, alpha.decoder)
-            contents["history.json"] = {"stopped": history.stopped} | history.series
-        else:
-            scores = gate.encode(graph).edge_values
-            if scores is not None:
-                write_edge_scores(new / "edge_scores.parquet", graph.ids, scores.average)
-            contents["report.json"] = asdict(gate.report_)
-        for name, content in contents.items():
+        values = gate.encode(graph).edge_values
+        if values is not None:
+            values.write(new / f"{values.name}.parquet", graph.ids)
+        for name, content in ({"run.json": asdict(record)} | summary.files()).items():
             write_json(new / name, content)
     return target
 
@@ -229,7 +216,7 @@ def read_run(folder: StrPath) -> RunRecord:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from graphgate import read_graph
+    >>> from graphgate import LinearGATE, read_graph
     >>> with TemporaryDirectory() as folder:
     ...     edges = Path(folder, "edges.csv")
     ...     _ = edges.write_text("source,target\\na,b\\nb,c\\nc,a\\n")
@@ -252,8 +239,7 @@ def read_run(folder: StrPath) -> RunRecord:
     if not 1 <= stored["threads"] <= _MOST_THREADS:
         raise InputError(f"{what}: it asks for {stored['threads']} threads")
     settings = stored["settings"]
-    made = {"linear": LinearGATE, "gate": GATE}.get(stored["method"])
-    known = set() if made is None else made().get_params().keys() - set(_NOT_RECORDED)
+    known = parameters_by_method().get(stored["method"], set()) - set(_NOT_RECORDED)
     plain = all(isinstance(value, _PLAIN) for name, value in settings.items() if name != "dims")
     if settings.keys() != known or not plain or not isinstance(settings.get("dims", []), list):
         raise InputError(f"{what}: its parameters are not those of its method")
@@ -294,7 +280,7 @@ def rerun(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from graphgate import read_graph
+    >>> from graphgate import LinearGATE, read_graph
     >>> with TemporaryDirectory() as folder:
     ...     edges = Path(folder, "edges.csv")
     ...     _ = edges.write_text("source,target\\na,b\\nb,c\\nc,a\\n")
@@ -315,7 +301,7 @@ def rerun(
             raise InputError(f"the {name} of the run are no longer at {path}; pass their new path")
     options = ReadingOptions.from_dict(record.reading)
     graph = read_graph(inputs["edges"], inputs.get("nodes"), **options.to_dict())
-    gate: Estimator = (LinearGATE if record.method == "linear" else GATE)(**record.settings)
+    gate = named_estimator(record.method, record.settings)
     prepared = gate.prepare(graph)
     if not force:
         check_fits(prepared, gate)

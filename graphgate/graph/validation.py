@@ -71,13 +71,20 @@ def check_real(kind: np.dtype, what: str) -> None:
 
 
 def check_sparse(matrix: Any, what: str) -> None:
-    """A sparse array whose indices are within its shape; SciPy does not check them."""
+    """Refuse a sparse array of other values, or whose indices are not within its shape."""
     check_real(matrix.dtype, what)
     try:
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
+        check_indices(matrix)
     except ValueError as error:
         raise InputError(f"{what} are not a valid sparse array: {error}") from None
+
+
+def check_indices(matrix: Any) -> None:
+    """Raise a `ValueError` if indices are not within the shape; SciPy trusts them elsewhere."""
+    if hasattr(matrix, "check_format"):
+        if (np.diff(matrix.indptr) < 0).any():  # SciPy does not look if the last one is zero
+            raise ValueError("index pointer values must form a non-decreasing sequence")
+        matrix.check_format(full_check=True)
 
 
 @errors_about("nodes")

@@ -1,76 +1,50 @@
-"""NumPy's .npy and .npz files, parsed without NumPy's own readers.
+"""NumPy's .npy and .npz files: plain arrays of booleans, numbers and text of a fixed width.
 
-Those evaluate the header as Python source, believe the size that it states, and raise errors of
-many kinds. Here only plain arrays are read: booleans, numbers and text of a fixed width.
+NumPy reads the headers. It allocates what they state, so the content is not read by NumPy.
 """
 
+import io
 import math
-import re
 import zipfile
 from typing import BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_file, first_line
 from graphgate.io.limits import check_claim
 
-_MAGIC = b"\x93NUMPY"
-# The size of the length of the header, by version of the format.
-_LENGTH = {1: 2, 2: 4, 3: 4}
-_LONGEST = 1 << 16  # bytes of a header
-_HEADER = re.compile(
-    r"""\{\s*['"]descr['"]\s*:\s*['"]([<>|=]?[?biufcUS]\d{0,9})['"]\s*,"""
-    r"""\s*['"]fortran_order['"]\s*:\s*(True|False)\s*,"""
-    r"""\s*['"]shape['"]\s*:\s*\(([\d\s,L]*)\)\s*,?\s*\}\s*"""
-)
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_DIMENSIONS = 8
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def parse_npy(content: bytes) -> np.ndarray:
     """The array in an .npy file, a read-only view of its bytes; an `InputError` lacks the file."""
-    if not content.startswith(_MAGIC) or len(content) < 12:
-        raise InputError("is not a .npy file: it does not begin like one")
-    width = _LENGTH.get(content[6])
-    if width is None:
-        raise InputError(f"is a .npy file of version {content[6]}, which is unknown")
-    start = 8 + width
-    end = start + int.from_bytes(content[8:start], "little")
-    if end > min(len(content), start + _LONGEST):
-        raise InputError("is a damaged .npy file: its header is truncated or too long")
-    found = _HEADER.fullmatch(content[start:end].decode("latin1"))
-    if found is None:
+    file = io.BytesIO(content)
+    try:
+        major, minor = npy.read_magic(file)
+        if (major, minor) not in _HEADERS:
+            raise ValueError(f"version {major}.{minor} is unknown")
+        shape, fortran, dtype = _HEADERS[major, minor](file)
+    except Exception as error:  # of any kind, because NumPy evaluates the header
+        raise InputError(f"is not a .npy file, or it is damaged: {first_line(error)}") from None
+    if dtype.kind not in "biufcUS" or dtype.itemsize == 0:
         raise InputError("does not contain a plain array of numbers or text; save one of these")
-    dtype, shape = _dtype(found[1]), _shape(found[3])
-    size = math.prod(shape)
-    if size * dtype.itemsize > len(content) - end:
+    size, start = math.prod(shape), file.tell()
+    if len(shape) > _DIMENSIONS or not all(0 <= length < 2**63 for length in shape):
+        raise InputError(f"has the impossible shape {str(shape)[:40]}")
+    if size * dtype.itemsize > len(content) - start:
         raise InputError(
             f"is truncated: an array of shape {shape} of {dtype} needs "
-            f"{size * dtype.itemsize:,} bytes, but {len(content) - end:,} are there"
+            f"{size * dtype.itemsize:,} bytes, but {len(content) - start:,} are there"
         )
-    values = np.frombuffer(content, dtype, size, end) if size else np.empty(0, dtype)
+    values = np.frombuffer(content, dtype, size, start) if size else np.empty(0, dtype)
     if dtype.kind == "U":
         _check_text(values)
-    values = values.reshape(shape, order="F" if found[2] == "True" else "C")
+    values = values.reshape(shape, order="F" if fortran else "C")
     return values.astype(dtype.newbyteorder("="), copy=False)
-
-
-def _dtype(code: str) -> np.dtype:
-    try:
-        dtype = np.dtype(code)
-    except (TypeError, ValueError):
-        raise InputError(f"contains values of type {code!r}, which is unknown") from None
-    if dtype.itemsize == 0:
-        raise InputError(f"contains text of width 0 ({code!r})")
-    return dtype
-
-
-def _shape(text: str) -> tuple[int, ...]:
-    parts = text.replace("L", "").split(",")  # Python 2 wrote 10L
-    sizes = [part.strip() for part in parts if part.strip()]
-    if not all(size.isdecimal() and len(size) <= 18 for size in sizes) or len(sizes) > 8:
-        raise InputError(f"has the impossible shape ({text[:40]})")
-    return tuple(map(int, sizes))
 
 
 def _check_text(values: np.ndarray) -> None:
@@ -91,8 +65,7 @@ def parse_npz(file: BinaryIO, size: int, what: str) -> dict[str, np.ndarray]:
             contents = {info.filename.removesuffix(".npy"): archive.read(info) for info in members}
     except InputError:
         raise
-    # Damaged archives raise errors of every kind.
-    except Exception as error:
+    except Exception as error:  # damaged archives raise errors of every kind
         raise InputError(f"{what} is damaged or not an .npz archive: {first_line(error)}") from None
     try:
         return {name: parse_npy(content) for name, content in contents.items()}

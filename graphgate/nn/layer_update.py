@@ -66,7 +66,7 @@ def updated_layers(
     attended: tuple[sp.csr_array, sp.csr_array],
     changed: np.ndarray,
 ) -> list[Layer]:
-    """The layers of some nodes after a change; see `graphgate.store.region` for which nodes.
+    """The layers of some nodes after a change; see `graphgate.estimators.region` for which nodes.
 
     Parameters
     ----------

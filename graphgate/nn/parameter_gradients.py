@@ -1,16 +1,17 @@
 """From the parameters to B and to the attention, and from their gradients back.
 
-Both hand-derived steps begin and end here; what lies between has N×D matrices. The gradients are
+The hand-derived step begins and ends here; what lies between has N×D matrices. The gradients are
 written to `parameter.grad`, which must exist.
 """
 
 import torch
 from torch import Tensor
 
+from graphgate.compute.processes import Processes
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.collapsed import attention_layers
 from graphgate.nn.features import FeatureMatrix
-from graphgate.nn.pattern import AttentionPattern
+from graphgate.nn.pattern import AttentionPattern, dot_on
 from graphgate.nn.products import thin_product
 
 
@@ -44,7 +45,7 @@ class Scores:
     """
 
     def __init__(self, model: GATEModel, x: FeatureMatrix, pattern: AttentionPattern) -> None:
-        self.model, self.x = model, x
+        self.model, self.x, self.pattern = model, x, pattern
         self.weights = [weight.detach() for weight in model.encoder_weight]
         # tails[k] is [v_s v_r] of layer k beside W(k+1)…W(j) [v_s v_r] of every later layer j.
         self.tails: list[Tensor] = []
@@ -61,12 +62,24 @@ class Scores:
         with torch.enable_grad():
             self.layers = attention_layers(model.architecture, pattern, self.columns, x.dtype)
         self.attention = [alpha.detach() for alpha in self.layers]
+        self.d_attention: list[Tensor | None] = [None] * len(self.layers)
 
-    def backward(self, d_alpha: list[Tensor | None]) -> None:
-        """Add what flows through the attention to the gradients that d_B has set."""
+    def add_gradient(self, k: int, a: Tensor, b: Tensor, scale: float = 1.0) -> None:
+        """Add `scale` · a_i·b_j to d_α_ij of layer k, unless its attention is constant."""
+        if self.columns is not None:
+            self.d_attention[k] = dot_on(self.pattern, a, b, onto=self.d_attention[k], scale=scale)
+
+    def backward(self, processes: Processes) -> None:
+        """Add what flows through the attention to the gradients that d_B has set.
+
+        processes : those whose gradients of the attention add up.
+        """
         if self.columns is None:
             return
-        (d_columns,) = torch.autograd.grad(self.layers, [self.columns], d_alpha)
+        d_attention = [
+            processes.sum(d_alpha) for d_alpha in self.d_attention if d_alpha is not None
+        ]
+        (d_columns,) = torch.autograd.grad(self.layers, [self.columns], d_attention)
         d_chain = d_columns.new_empty(self.x.shape[1], d_columns.shape[1])
         self.x.multiply_transposed(d_columns, d_chain)
         for k, (weight, tail) in enumerate(zip(self.weights, self.tails, strict=True)):

@@ -145,10 +145,16 @@ class _EdgeDot(torch.autograd.Function):
         return pattern.times(grad, h) + pattern.times(grad, h, transposed=True), None
 
 
-def dot_on(pattern: AttentionPattern, a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
-    """a_i · b_j for every pair of the pattern, (E,), added to `onto`; without a gradient."""
+def dot_on(
+    pattern: AttentionPattern,
+    a: Tensor,
+    b: Tensor,
+    onto: Tensor | None = None,
+    scale: float = 1.0,
+) -> Tensor:
+    """`scale` a_i·b_j for every pair of the pattern, (E,), added to `onto`; without a gradient."""
     start = pattern.matrix(a.new_zeros(len(pattern)) if onto is None else onto)
-    return torch.sparse.sampled_addmm(start, a, b.T).values()
+    return torch.sparse.sampled_addmm(start, a, b.T, alpha=scale).values()
 
 
 def attention_product(pattern: AttentionPattern, values: Tensor, m: Tensor) -> Tensor:

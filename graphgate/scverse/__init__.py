@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    expression, tissue, conversion, annotate
+    expression, tissue, conversion, annotate, domains
 """

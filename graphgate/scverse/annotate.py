@@ -7,20 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention, EdgeScores, EmbeddedGraph, ScoredGraph
-from graphgate.estimators.gate import GATE
-from graphgate.estimators.loading import EMBEDDERS, Estimator, named_estimator
+from graphgate.estimators.fitted import Attention, EdgeScores, Encoded, Summary
+from graphgate.estimators.loading import Estimator, named_estimator
+from graphgate.estimators.registry import method_of
 from graphgate.io.provenance import versions
 from graphgate.scverse.expression import check_adata, keys_of
 from graphgate.scverse.tissue import TissueOptions, tissue_graph
+from graphgate.tasks.embed import TISSUE_PARAMS
 
-# On synthetic tissues, k-means is as good with 8 as with 128 components, but a Gaussian mixture
-# needs few. Every slice is a new graph, in which cells have no place that the model knows.
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "linear": {"n_components": 30, "structure": False},
-    "gate": {"dims": (512, 30)},
-}
-EDGE_VALUES = {Attention: "gate_attention", EdgeScores: "gate_edge_scores"}  # keys of obsp
+EDGE_VALUES = {kind.name: f"gate_{kind.name}" for kind in (Attention, EdgeScores)}  # keys of obsp
 RECORD, DENOISED = "gate", "gate"
 
 
@@ -83,13 +78,13 @@ def embed_anndata(
     """
     options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     _check_denoise(options, denoise=denoise)
-    gate = named_estimator(method, DEFAULTS.get(method, {}) | params)
+    gate = named_estimator(method, TISSUE_PARAMS.get(method, {}) | params)
     graph = tissue_graph(adata, options)
     gate.fit(graph)
     gate.notes_ = {"tissue": asdict(options)}
     adata = adata.copy() if copy else adata
     _write(adata, gate, options, gate.embedding_, gate.encode(graph), key_added, denoise=denoise)
-    adata.uns[RECORD] |= _training_record(gate)
+    adata.uns[RECORD] |= _training_record(gate.summary())
     return adata if copy else gate
 
 
@@ -168,7 +163,7 @@ def _write(
     gate: Estimator,
     options: TissueOptions,
     embedding: np.ndarray,
-    encoded: EmbeddedGraph | ScoredGraph,
+    encoded: Encoded,
     key_added: str,
     *,
     denoise: bool,
@@ -183,14 +178,14 @@ def _write(
         adata.obsp.pop(key, None)
     if edge_values is not None:
         # Tools expect matrices, not arrays.
-        adata.obsp[EDGE_VALUES[type(edge_values)]] = sp.csr_matrix(edge_values.average)
+        adata.obsp[EDGE_VALUES[edge_values.name]] = sp.csr_matrix(edge_values.average)
     params = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in gate.get_params().items()
         if isinstance(value, (bool, int, float, str, tuple)) and name != "progress"
     }
     adata.uns[RECORD] = {
-        "method": next(name for name, kind in EMBEDDERS.items() if isinstance(gate, kind)),
+        "method": method_of(gate).name,
         "params": params | {"random_state": gate.seed_},
         "tissue": _without_none(asdict(options)),
         "key_added": key_added,
@@ -198,11 +193,14 @@ def _write(
     }
 
 
-def _training_record(gate: Estimator) -> dict[str, Any]:
-    """What is known of training, for uns."""
-    if isinstance(gate, GATE):
-        return {"loss": np.array(gate.history_["loss"])}
-    return {"report": _without_none(asdict(gate.report_))}
+def _training_record(summary: Summary) -> dict[str, Any]:
+    """What is known of the fit, for uns."""
+    record: dict[str, Any] = {}
+    if summary.history is not None:
+        record["loss"] = np.array(summary.history["loss"])
+    if (report := summary.to_dict()) is not None:
+        record["report"] = _without_none(report)
+    return record
 
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:

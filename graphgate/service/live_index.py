@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from graphgate.io.id_columns import rows_of
 from graphgate.io.tables import id_array
 from graphgate.store.vector_index import VectorIndex
 
@@ -30,7 +30,7 @@ class LiveIndex:
 
     exact: VectorIndex
     base: VectorIndex
-    base_ids: pa.Array
+    base_ids: pa.ChunkedArray
     rows: np.ndarray
     fresh: np.ndarray
 
@@ -38,15 +38,15 @@ class LiveIndex:
     def of(cls, ids: np.ndarray, index: VectorIndex) -> Self:
         """An index of the version that is served."""
         exact = index if index.exact else VectorIndex(index.unit, exact=True)
-        return cls(exact, index, id_array(ids), np.arange(len(ids)), np.empty(0, dtype=np.int64))
+        rows, ids = np.arange(len(ids)), pa.chunked_array([id_array(ids)])
+        return cls(exact, index, ids, rows, np.empty(0, dtype=np.int64))
 
     def follow(self, ids: np.ndarray, vectors: np.ndarray) -> "LiveIndex":
         """The same for the vectors of another version."""
         exact = VectorIndex(vectors, exact=True)
         if self.base.exact or exact.unit.shape[1] != self.base.unit.shape[1]:
             return LiveIndex.of(ids, VectorIndex(vectors))
-        found = pc.index_in(self.base_ids, value_set=id_array(ids)).fill_null(-1)
-        rows = found.to_numpy(zero_copy_only=False).astype(np.int64)
+        rows = rows_of(pa.chunked_array([id_array(ids)]), self.base_ids)
         known = np.flatnonzero(rows >= 0)
         same = (exact.unit[rows[known]] == self.base.unit[known]).all(axis=1)
         rows[known[~same]] = -1

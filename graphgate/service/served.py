@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from graphgate.errors import InputError, listing
 from graphgate.graph.validation import Positions
+from graphgate.io.additions import typed_ids
 from graphgate.io.tables import python_column
 from graphgate.service.live_index import LiveIndex
 from graphgate.service.messages import NewEdge, NewNode
-from graphgate.store.batch import typed_ids
 from graphgate.store.store import Store, StoreChange
 
 logger = logging.getLogger(__name__)

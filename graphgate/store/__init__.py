@@ -2,7 +2,7 @@
 
 The modules in import order:
 
-    neighbors, layout, checksums, index_cache, vector_index, conditions, lance_manifest, versions,
-    lance_tables, consistency, database, check, records, region, growth, alignment, drift, batch,
-    erasure, changes, updates, info, view, store
+    layout, checksums, index_cache, vector_index, conditions, lance_manifest, versions,
+    lance_tables, consistency, database, check, records, alignment, drift, erasure, change,
+    info, view, store
 """

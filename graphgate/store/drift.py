@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.compute.neighbors import nearest_units, unit_vectors
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 from graphgate.preprocessing.column_rules import VocabularyRule
-from graphgate.store.neighbors import nearest_units, unit_vectors
 
 # Beyond these, a model is said to be outdated.
 MANY_CHANGED = 3.0  # of the ten nearest nodes

@@ -12,6 +12,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
+from graphgate.estimators.fitted import PLACE, VECTOR
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features
@@ -22,7 +23,6 @@ from graphgate.store.lance_tables import ID, NUMBER, WIDTHS
 
 LABEL = "_label"
 ROW_SUM = "row_sum"
-VECTOR, PLACE = "vector", "place"  # read of all nodes at once, so these have their own columns
 _STATES = "states"
 _SUMS = (ROW_SUM, "column_sum")
 _DENSE, _AT, _VALUES = "_features", "_feature_numbers", "_feature_values"
@@ -34,8 +34,17 @@ def stored_name(name: str) -> str:
     return ("_" * name.startswith("_") + name).replace(".", "·").replace("`", "'")
 
 
-def content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
-    """What describes nodes, as columns."""
+def node_columns(
+    numbers: np.ndarray, ids: Any, content: Attributes | Features | None, labels: list[Any] | None
+) -> dict[str, Any]:
+    """The columns of the node table; nodes without content or labels have no such columns."""
+    columns = {NUMBER: pa.array(numbers), ID: ids}
+    if content is not None:
+        columns |= _content_columns(content)
+    return columns if labels is None else columns | {LABEL: value_array(labels, "label")}
+
+
+def _content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
     if isinstance(content, np.ndarray):
         return {_DENSE: fixed_size_lists(content)}
     if not isinstance(content, Attributes):
@@ -44,7 +53,7 @@ def content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
             _AT: pa.ListArray.from_arrays(offsets, pa.array(content.indices.astype(np.int32))),
             _VALUES: pa.ListArray.from_arrays(offsets, pa.array(content.data)),
         }
-    found: dict[str, pa.Array] = {}
+    columns: dict[str, pa.Array] = {}
     for name in content:
         column = content[name]
         array = _word_counts(column) if column.kind == "words" else attribute_array(column)
@@ -52,10 +61,10 @@ def content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
             array = array.cast(array.type.value_type)
         elif column.kind == "number":
             array = array.cast(pa.float64())
-        if stored_name(name) in found:
+        if stored_name(name) in columns:
             raise InputError(f"two attributes would both be stored as {stored_name(name)!r}")
-        found[stored_name(name)] = array
-    return found
+        columns[stored_name(name)] = array
+    return columns
 
 
 def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int) -> Any:
@@ -76,22 +85,23 @@ def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int)
     return sp.csr_array(parts, shape=(len(rows), n_features))
 
 
-def stored_form(x: Any, schema: pa.Schema) -> Features:
-    """Features, dense or sparse as they are in a node table."""
-    if _DENSE in schema.names:
-        return x.toarray() if sp.issparse(x) else x
-    return sp.csr_array(x)
+def stored_form(content: Any, schema: pa.Schema) -> Any:
+    """Features, dense or sparse as they are in a node table; anything else unchanged."""
+    if sp.issparse(content) and _DENSE in schema.names:
+        return content.toarray()
+    if isinstance(content, np.ndarray) and _AT in schema.names:
+        return sp.csr_array(content)
+    return content
 
 
-def conforming(columns: dict[str, pa.Array], schema: pa.Schema, n: int) -> pa.Table:
-    """The columns with the types of a node table; columns that are not given are null."""
-    known = {name for name in schema.names if name not in (NUMBER, ID)}
-    found: dict[str, pa.Array] = {}
+def conforming(columns: dict[str, Any], schema: pa.Schema, n: int) -> pa.Table:
+    """N rows with the columns and types of a node table; columns that are not given are null."""
+    converted: dict[str, Any] = {}
     for field in schema:
         column = columns.get(field.name)
         if column is None or column.null_count == len(column):
             column = pa.nulls(n, field.type)
-        if field.name in known and column.type != field.type:
+        elif column.type != field.type:
             try:
                 column = column.cast(field.type)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -100,12 +110,8 @@ def conforming(columns: dict[str, pa.Array], schema: pa.Schema, n: int) -> pa.Ta
                     f"store they are of type {field.type}; write them in the same way",
                     about="nodes",
                 ) from None
-        found[field.name] = column
-    return pa.table(found, schema=schema)
-
-
-def label_column(labels: list[Any] | None) -> dict[str, pa.Array]:
-    return {} if labels is None else {LABEL: value_array(labels, "label")}
+        converted[field.name] = column
+    return pa.table(converted, schema=schema)
 
 
 def edge_rows(pairs: np.ndarray, weights: np.ndarray) -> pa.Table:

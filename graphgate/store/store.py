@@ -1,36 +1,31 @@
 """`Store`: a folder with a graph that grows, a model, and the vectors of all nodes."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError
 from graphgate.estimators.base import GraphKind
+from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.graph import Graph
+from graphgate.io.additions import edge_list, read_batch
 from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
-from graphgate.store.alignment import can_rotate, refitted, rotate, rotation_onto
-from graphgate.store.batch import edge_list, read_batch
-from graphgate.store.changes import Change, ordered, removal, resolved
+from graphgate.store.alignment import rotation_onto
+from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
-from graphgate.store.growth import VECTOR, growth_of, trimmed
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.neighbors import unit_vectors
-from graphgate.store.records import content_columns, edge_rows, label_column, vector_rows
-from graphgate.store.updates import (
-    encoded_features,
-    exact_details,
-    next_details,
-    update_of,
-    write_change,
-)
+from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
 from graphgate.store.view import StoreView
 
@@ -57,7 +52,7 @@ class StoreChange(NamedTuple):
         labels = None
         if self.added.labels is not None and self.changed.labels is not None:
             labels = [*self.added.labels, *self.changed.labels]
-        return Embedding(ids, vectors, labels)
+        return Embedding(ids, vectors, labels, self.added.columns)
 
 
 class Store(StoreView):
@@ -98,21 +93,19 @@ class Store(StoreView):
                 about="nodes",
             )
         estimator = LinearGATE() if estimator is None else estimator
-        if not hasattr(estimator, "model_"):
+        if not hasattr(estimator, "fit_"):
             estimator.fit(graph)
-        numbers = np.arange(graph.n_nodes)
-        nodes = {NUMBER: pa.array(numbers), ID: id_array(graph.ids)}
-        nodes |= label_column(graph.label_values())
-        nodes |= content_columns(graph.x if graph.attributes is None else graph.attributes)
+        n, numbers = graph.n_nodes, np.arange(graph.n_nodes)
+        content = graph.x if graph.attributes is None else graph.attributes
+        nodes = node_columns(numbers, id_array(graph.ids), content, graph.label_values())
         tables = {
             "nodes": pa.table(nodes),
             "edges": edge_rows(*edge_list(graph)),
-            "vectors": vector_rows(numbers, growth_of(estimator).columns(graph), _sums(graph)),
+            "vectors": vector_rows(numbers, _states(estimator, graph), _sums(graph)),
         }
-        counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
-        details = exact_details(1, **counts, next_number=graph.n_nodes)
-        database = Database.create(path, tables, details, trimmed(estimator).save)
-        return cls(database, database.version())
+        details = exact_details(1, n_nodes=n, n_edges=graph.n_edges, next_number=n)
+        Database.create(path, tables, details, _saver(estimator))
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: StrPath, version: int | None = None) -> "Store":
@@ -136,7 +129,7 @@ class Store(StoreView):
         """
         with self._database.writing() as writer:
             self._follow(writer)
-            return self._applied("add", self._resolved(edges, nodes, writer), writer)
+            return self._applied("add", self._change(edges, nodes, writer), writer)
 
     def remove(self, nodes: Any = None, edges: Any = None) -> StoreChange:
         """Remove nodes with all their edges, or edges.
@@ -149,79 +142,73 @@ class Store(StoreView):
             numbers = np.unique(self._numbers(nodes)) if nodes is not None else np.empty(0, int)
             pairs = np.empty((0, 2), dtype=np.int64)
             if edges is not None:
-                batch = read_batch(edges, None, self._expected())
+                batch = read_batch(edges, None, self._batch_format())
                 ends = self._numbers(batch.ends.to_pylist())
                 pairs = ordered(ends[batch.pairs], directed=directed)
             if len(numbers) == writer.last.details["n_nodes"]:
                 raise InputError("the store would have no nodes; keep at least one")
-            change = removal(numbers, pairs, writer)
-            if (change.weights[:, 0] == 0).any():
-                raise InputError(
-                    f"{int((change.weights[:, 0] == 0).sum()):,} of {len(pairs):,} edges are not "
-                    "stored; pass only edges that are"
-                )
-            return self._applied("remove", change, writer)
+            return self._applied("remove", removal(numbers, pairs, writer), writer)
 
     def embed(self, edges: Any = None, nodes: Any = None) -> Embedding:
         """The vectors that `add` would give to new nodes, without adding them."""
-        change = self._resolved(edges, nodes, self._snapshot)
+        change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
             raise InputError("every node of the batch is stored already; ask for its vector")
-        update = update_of(change, self._snapshot, self.estimator)
+        update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1])
+        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""
         with self._database.writing() as writer:
             self._follow(writer)
             graph = self.graph()
-            return self._replaced("refresh", writer, growth_of(self.model()).columns(graph), graph)
+            states = _states(self.model(), graph)
+            return self._replaced("refresh", writer, graph, states)
 
     def cosines_to_exact(self) -> np.ndarray:
         """(N,) cosine between the stored vector of each node and the exact one.
 
         This takes as long as `refresh`, but changes nothing.
         """
-        exact = growth_of(self.model()).columns(self.graph())[VECTOR]
+        exact = _states(self.model(), self.graph())[VECTOR]
         stored = unit_vectors(self.vectors().vectors)
         return np.clip(np.einsum("nd,nd->n", stored, unit_vectors(exact)), -1.0, 1.0)
 
     def refit(self, estimator: Estimator | None = None) -> Drift:
         """Fit the model again, on all that is stored, and report what has changed.
 
-        `LinearGATE` is solved anew; `GATE` starts from its weights. The new vectors are rotated
-        onto the old ones (orthogonal Procrustes), so what was learned from old vectors remains
-        usable. Only a `GATE` whose activation is not the identity cannot be rotated. The old
+        `LinearGATE` is solved again; `GATE` starts from its weights. The new vectors are rotated
+        onto the old ones (orthogonal Procrustes), so that classifiers trained on old vectors keep
+        working. Only a `GATE` whose activation is not the identity cannot be rotated. The old
         version is kept.
 
-        estimator : another one, not fitted, in place of the stored one.
+        estimator : an estimator that is not fitted, in place of the stored one.
         """
         with self._database.writing() as writer:
             self._follow(writer)
             before, graph = self._side(), self.graph()
             encoder, size = self.estimator.encoder_, before.vectors.shape[1]
             known = load_model(self.model_file)
-            if estimator is not None:
-                estimator.notes_ = known.notes_
-            fresh = refitted(known if estimator is None else estimator, graph, size)
-            columns = growth_of(fresh).columns(graph)
-            if can_rotate(fresh):
-                rotation = rotation_onto(columns[VECTOR], before.vectors)
-                columns[VECTOR] = (columns[VECTOR] @ rotation).astype(columns[VECTOR].dtype)
-                rotate(fresh, rotation)
-            self._replaced("refit", writer, columns, graph, fresh)
+            fresh = (known if estimator is None else estimator).refitted(graph, size)
+            fresh.notes_ = dict(known.notes_)
+            states = _states(fresh, graph)
+            rotation = rotation_onto(states[VECTOR], before.vectors)
+            if (rotated := fresh.fit_.rotated(rotation)) is not None:
+                states[VECTOR] = (states[VECTOR] @ rotation).astype(states[VECTOR].dtype)
+                fresh = fresh.with_fit(rotated)
+            self._replaced("refit", writer, graph, states, fresh)
             return drift_between(before, self._side(), encoder, refitted=True)
 
     def drift(self, since: int | None = None) -> Drift:
-        """What has changed since an older version.
+        """Report what has changed since an older version.
 
-        since : the default is the version in which the model was fitted; if that is this one, the
-            one before it.
+        since : the default is the version in which the model was fitted or, if that is this one,
+            the one before it.
         """
-        history = self.history()
         if since is None:
+            history = self.history()
             fitted = min(each.version for each in history if each.model == self._version.model)
             since = fitted if fitted < self.version else max(history[0].version, self.version - 1)
         older = self._database.version(since)
@@ -230,41 +217,21 @@ class Store(StoreView):
         encoder = old.estimator.encoder_
         return drift_between(old._side(), self._side(), encoder, refitted=refitted_since)
 
-    def _replaced(
-        self,
-        action: str,
-        writer: Writer,
-        columns: dict[str, np.ndarray],
-        graph: Graph,
-        estimator: Estimator | None = None,
-    ) -> Version:
-        """Write the vectors of all nodes and perhaps a model, and become a view of the version."""
-        numbers = self._nodes_in_order[0]
-        writer.replace("vectors", vector_rows(numbers, columns, _sums(graph)))
-        counts = {name: writer.last.details[name] for name in ("n_nodes", "n_edges", "next_number")}
-        details = exact_details(writer.last.version + 1, **counts)
-        save = None if estimator is None else trimmed(estimator).save
-        made = writer.commit(action, details, save)
-        self._show(self._database, made)
-        return made
-
     def rollback(self, version: int) -> Version:
         """Make an older version the last one again; nothing is lost, this is a new version."""
         with self._database.writing(last_lost=True) as writer:
-            old = writer.version(version)
+            old = self._database.version(version)
             # A number is never given to a second node, or versions could not be compared.
             more = {"of": version, "next_number": writer.last.details["next_number"]}
-            made = writer.commit_again(old, "rollback", old.details | more)
-            self._show(self._database, made)
-        return made
+            return self._showing(writer.commit_again(old, "rollback", old.details | more))
 
     def erase(self, nodes: Any) -> Version:
         """Delete all traces of nodes, and with them the history: the new version is the only one.
 
-        What remains is fitted from scratch, so that neither weights nor words come from these
-        nodes; the vectors are those of a new store of the other nodes, and do not lie in the space
-        of the old ones. An interrupted erasure is completed by the next change, such as `erase` of
-        the same nodes. A process that still reads an older version will fail.
+        The model is fitted from scratch on the other nodes, so that neither weights nor words come
+        from the erased ones; the vectors are those of a new store of the other nodes, and are not
+        comparable with the old ones. The next change, such as `erase` of the same nodes, completes
+        an interrupted erasure. A process that still reads an older version will fail.
 
         nodes : one id or a list of ids, each of which any version must have. If none has any of
             them, what interrupted changes have left is deleted; an error if there is nothing.
@@ -276,19 +243,14 @@ class Store(StoreView):
             if not ever.any() and (writer.completed or writer.forget()):
                 return writer.last
             refuse_never_stored(ids, ever)
-            rest = without_nodes(writer, ids)
-            graph = self._graph_of(rest.nodes, rest.edges)
+            rows, edges = without_nodes(writer, ids)
+            graph = self._graph_of(rows, edges)
             fresh = fitted_afresh(load_model(self.model_file), graph)
-            columns = growth_of(fresh).columns(graph)
-            writer.replace("nodes", rest.nodes)
-            writer.replace("edges", rest.edges)
-            writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
-            counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
-            counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
-            details = exact_details(writer.last.version + 1, **counts)
-            made = writer.commit(ERASE, details, trimmed(fresh).save, keep=1)
-            self._show(self._database, made)
-        return made
+            states = _states(fresh, graph)
+            writer.replace("nodes", rows)
+            writer.replace("edges", edges)
+            erased = len(self) - graph.n_nodes
+            return self._replaced(ERASE, writer, graph, states, fresh, keep=1, erased=erased)
 
     def prune(self, keep: int = 1) -> Version:
         """Forget old versions with their models, and free the space that only they need.
@@ -302,34 +264,31 @@ class Store(StoreView):
             raise InputError(f"at least one version must be kept, got keep={keep}")
         with self._database.writing() as writer:
             writer.compact()
-            made = writer.commit("prune", writer.last.details, keep=keep)
-            self._show(self._database, made)
-        return made
+            return self._showing(writer.commit("prune", writer.last.details, keep=keep))
 
-    def _resolved(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
+    def _change(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
         """What a batch would change in this version."""
-        batch, features = read_batch(edges, nodes, self._expected()), None
-        if batch.content is not None:
-            features = encoded_features(batch.content, self.estimator)
-        next_number = self._version.details["next_number"]
-        directed = self.estimator.fitted_on_.directed
-        return resolved(batch, features, snapshot, next_number, directed=directed)
+        batch = read_batch(edges, nodes, self._batch_format())
+        return compared(batch, snapshot, self.estimator, self._version.details["next_number"])
 
     def _follow(self, writer: Writer) -> None:
         """A change starts from the last version, which another process may have made."""
         if writer.last.version != self.version:
             self._show(self._database, writer.last)
 
+    def _showing(self, version: Version) -> Version:
+        """Become a view of a version that was made."""
+        self._show(self._database, version)
+        return version
+
     def _applied(self, action: str, change: Change, writer: Writer) -> StoreChange:
         """Write a change, and become a view of the version that it makes."""
         if not change:
             none = self.vectors([])
             return StoreChange(self.version, none, none, 0, 0)
-        update = update_of(change, writer, self.estimator)
-        write_change(change, update, writer)
-        exact = growth_of(self.estimator).exact
-        details = next_details(writer.last.details, change, update, exact=exact)
-        self._show(self._database, writer.commit(action, details))
+        update = Update.of(change, writer, self.estimator)
+        update.write(writer)
+        self._showing(writer.commit(action, update.details(writer.last.details)))
         new = update.region.new
         return StoreChange(
             self.version,
@@ -338,6 +297,38 @@ class Store(StoreView):
             len(change.removed),
             len(change.pairs),
         )
+
+    def _replaced(
+        self,
+        action: str,
+        writer: Writer,
+        graph: Graph,
+        states: dict[str, np.ndarray],
+        estimator: Estimator | None = None,
+        keep: int | None = None,
+        **counts: int,
+    ) -> Version:
+        """Write exact vectors of all nodes and perhaps a model, and show the version made.
+
+        graph : its nodes are the rows of the node table, by number.
+        """
+        numbers = np.sort(writer.read("nodes", [NUMBER]).column(NUMBER).to_numpy())
+        writer.replace("vectors", vector_rows(numbers, states, _sums(graph)))
+        counts |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+        counts["next_number"] = writer.last.details["next_number"]
+        save = None if estimator is None else _saver(estimator)
+        details = exact_details(writer.number, **counts)
+        return self._showing(writer.commit(action, details, save, keep))
+
+
+def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
+    """What is kept of every node, computed from the whole graph."""
+    return estimator.fit_.states(estimator.encode(graph))
+
+
+def _saver(estimator: Estimator) -> Callable[[Path], None]:
+    """What saves the model, without what the tables hold of single nodes."""
+    return estimator.with_fit(estimator.fit_.without_nodes()).save
 
 
 def _sums(graph: Graph) -> np.ndarray:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgate.compute.neighbors import nearest_units, unit_vectors
 from graphgate.errors import InputError
 from graphgate.store.index_cache import IndexCache
-from graphgate.store.neighbors import nearest_units, unit_vectors
 
 EXACT_UP_TO = 20_000  # vectors
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 160

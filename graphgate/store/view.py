@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
+from graphgate.estimators.fitted import PLACE, VECTOR
 from graphgate.estimators.loading import Estimator, load_model
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
+from graphgate.io.additions import BatchFormat, typed_ids
 from graphgate.io.embeddings import Embedding
-from graphgate.io.id_columns import id_values
+from graphgate.io.id_columns import id_values, rows_of
 from graphgate.io.reading_options import ReadingOptions
-from graphgate.store.batch import Expected, positions, typed_ids
-from graphgate.store.changes import incident_edges
+from graphgate.store.change import incident_edges
 from graphgate.store.check import StoreCheck, checked
 from graphgate.store.conditions import parse_condition
 from graphgate.store.database import Database
 from graphgate.store.drift import Side
-from graphgate.store.growth import completed
 from graphgate.store.info import StoreInfo
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.neighbors import SimilarNodes
-from graphgate.store.records import LABEL, PLACE, VECTOR, array_of, read_content, stored_name
+from graphgate.store.records import LABEL, array_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
 from graphgate.store.versions import Version
 
@@ -139,7 +139,8 @@ class StoreView:
         rows = self._snapshot.read("vectors", [NUMBER, PLACE])
         order = np.argsort(rows.column(NUMBER).to_numpy())
         place = array_of(rows.column(PLACE))[order]
-        return completed(self.estimator, self._nodes_in_order[1], place)
+        fit = self.estimator.fit_.with_nodes(self._nodes_in_order[1], place)
+        return self.estimator.with_fit(fit)
 
     def graph(self) -> Graph:
         """The whole graph."""
@@ -236,6 +237,14 @@ class StoreView:
         encoder = self.estimator.encoder_
         return None if encoder is None else encoder.kinds
 
+    @property
+    def _made_from(self) -> tuple[str, ...] | None:
+        """Names of the attributes or features; None where they have no names."""
+        if self._kinds is not None:
+            return tuple(self._kinds)
+        names = getattr(self.estimator, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
     def _content(self, rows: pa.Table) -> Any:
         """Attributes or features of rows of the node table."""
         return read_content(rows, self._kinds, self.estimator.n_features_in_)
@@ -249,8 +258,8 @@ class StoreView:
         described: dict[str, Any] = {}
         if self._kinds is not None:
             described["attributes"] = content
-        elif (names := getattr(self.estimator, "feature_names_in_", None)) is not None:
-            described["feature_names"] = [str(name) for name in names]
+        else:
+            described["feature_names"] = self._made_from
         return Graph.from_edge_index(
             None if self._kinds is not None else content,
             np.searchsorted(numbers, pairs),
@@ -261,11 +270,15 @@ class StoreView:
             **described,
         )
 
-    def _expected(self) -> Expected:
-        """What is accepted by `add`."""
-        id_type = self._snapshot.schema("nodes").field(ID).type
+    def _batch_format(self) -> BatchFormat:
+        """What `add` accepts."""
         kind = self.estimator.fitted_on_
-        return Expected(kind, self._kinds, id_type, self.reading)
+        weighted = kind.weighted if kind.has_edges else None
+        return BatchFormat(kind.directed, weighted, self._kinds, self._id_type, self.reading)
+
+    @property
+    def _id_type(self) -> pa.DataType:
+        return self._snapshot.schema("nodes").field(ID).type
 
     @cached_property
     def _nodes_in_order(self) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
@@ -288,23 +301,23 @@ class StoreView:
         rows = self._snapshot.read("vectors", [NUMBER, VECTOR])
         order = np.argsort(rows.column(NUMBER).to_numpy())
         _, ids, labels = self._nodes_in_order
-        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels)
+        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels, self._made_from)
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
         ids = self._typed(nodes)
         rows = self._snapshot.find("nodes", ID, ids, [NUMBER, ID])
-        places = positions(ids, rows.column(ID))
+        places = rows_of(rows.column(ID), ids)
         if (places < 0).any():
             missing = ids.filter(pa.array(places < 0)).to_pylist()
             raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
         found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
         return found
 
-    def _typed(self, nodes: Any) -> pa.Array:
+    def _typed(self, nodes: Any) -> pa.ChunkedArray:
         """One id or a list of ids in the type of the store."""
         given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
-        return typed_ids(given, self._snapshot.schema("nodes").field(ID).type)
+        return typed_ids(given, self._id_type)
 
     def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
         """Ids and labels of these nodes with their vectors."""
@@ -314,4 +327,4 @@ class StoreView:
         places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
         rows = rows.take(pa.array(places))
         labels = rows.column(LABEL).to_pylist() if labeled else None
-        return Embedding(id_values(rows.column(ID)), vectors, labels)
+        return Embedding(id_values(rows.column(ID)), vectors, labels, self._made_from)

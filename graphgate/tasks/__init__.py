@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    holdings, classification, node_classifier, cluster_number, description, clustering, domains,
-    comparison, outliers, links, edge_attention, pooling
+    embed, classification, node_classifier, cluster_number, description, clustering, comparison,
+    outliers, links, edge_attention, pooling
 """

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    blocked_step, plan, memory, objective, sampling, parts, part_objective, adam, history,
+    plan, memory, objective, sampling, parts, part_objective, adam, history,
     checkpoint, loop, run
 """

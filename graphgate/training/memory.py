@@ -8,16 +8,20 @@ While training, indices have 32 bits.
 """
 
 from dataclasses import replace
-from math import prod
 
+import torch
+
+from graphgate.compute.columns import Blocks
 from graphgate.compute.counts import graph_bytes
 from graphgate.compute.decomposition import iterated_columns
+from graphgate.compute.machine import available_bytes, shortage
+from graphgate.compute.processes import Processes
+from graphgate.errors import MemoryLimitError
 from graphgate.nn.collapsed import block_width
-from graphgate.nn.collapsed_step import buffer_shapes
+from graphgate.nn.collapsed_step import chunk_rows, matrices_per_block
 from graphgate.nn.features import row_blocks
 from graphgate.nn.svd_start import BLOCK, candidates
-from graphgate.training.blocked_step import chunk_rows, matrices_per_block
-from graphgate.training.plan import ColumnBlocks, TrainingPlan
+from graphgate.training.plan import TrainingPlan
 
 _INDEX = 4
 _WIDEST = 64  # columns in a block; products with more are no faster
@@ -58,20 +62,43 @@ def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> Tr
     plan = replace(plan, blocks=None)
     if plan.form != "step" or plan.by_parts:
         return plan
+    plan = replace(plan, processes=processes)
     own = -(-plan.architecture.dims[-1] // processes)
     widths = [min(own, _WIDEST)]
     while widths[-1] > _NARROWEST:
         widths.append(-(-widths[-1] // 2))
-    kept = [width for width in widths if width >= _NARROWEST_IN_MEMORY]
-    at_once = None if processes == 1 else ColumnBlocks(own, False, processes)
-    choices: list[ColumnBlocks | None] = [at_once]
-    choices += [ColumnBlocks(width, False, processes) for width in kept]
-    choices += [ColumnBlocks(width, True, processes) for width in widths]
+    choices: list[Blocks | None] = [None if processes == 1 else Blocks(own)]
+    choices += [Blocks(width) for width in widths if width >= _NARROWEST_IN_MEMORY]
+    choices += [Blocks(width, spilled=True) for width in widths]
     # The start is over before the first step, and no block makes it smaller.
     needed = [training_bytes(replace(plan, blocks=each, svd_start=False)) for each in choices]
     limit = needed[0] if room is None else max(room, min(needed))
     fitting = next(at for at, amount in enumerate(needed) if amount <= limit)
     return replace(plan, blocks=choices[fitting])
+
+
+def plan_here(
+    plan: TrainingPlan, processes: Processes, device: torch.device, limit: int | None = None
+) -> TrainingPlan:
+    """The `fitting_plan` for these processes, in what is free of their machines.
+
+    limit : bytes that training may take in addition to what the process has; where a graph cannot
+        be trained on as a whole within them, a `MemoryLimitError` is raised.
+    """
+    room = limit
+    if room is None and device.type == "cpu":
+        free = available_bytes()
+        room = None if free is None else free // processes.local_size
+    room = processes.least(room)  # one width for all, by the process with least memory
+    plan = fitting_plan(plan, room, processes.size)
+    needed = training_bytes(replace(plan, svd_start=False))
+    if limit is not None and not plan.by_parts and needed > limit:
+        raise MemoryLimitError(
+            f"training {shortage(needed, limit, limited=True)}, or use smaller dims",
+            needed=needed,
+            available=limit,
+        )
+    return plan
 
 
 def _training_bytes_by_parts(plan: TrainingPlan) -> int:
@@ -136,10 +163,7 @@ def _step_numbers(plan: TrainingPlan) -> int:
     counts, sizes = plan.counts, plan.architecture.sizes
     n, f, d, layers = counts.nodes, sizes[0], sizes[-1], len(sizes) - 1
     if plan.form == "step":
-        shapes = buffer_shapes(plan.architecture, n, feature_loss=plan.feature_loss)
-        matrices = sum(prod(shape) for shape in shapes.values())
-    elif plan.blocks is not None:
-        matrices = _blocked_numbers(plan, plan.blocks)
+        matrices = _step_matrices(plan)
     elif plan.form == "collapsed":
         matrices = (2 * layers + 8) * n * d + 4 * f * d + 2 * d * d
     else:
@@ -151,16 +175,15 @@ def _step_numbers(plan: TrainingPlan) -> int:
     return matrices + 3 * plan.n_parameters + attention
 
 
-def _blocked_numbers(plan: TrainingPlan, blocks: ColumnBlocks) -> int:
+def _step_matrices(plan: TrainingPlan) -> int:
     """Matrices of a block, Q, those of F×D and D×D, and rows with all columns."""
     n, f, d = plan.counts.nodes, plan.counts.features, plan.architecture.dims[-1]
-    own = -(-d // blocks.processes)
+    own, blocks = -(-d // plan.processes), plan.blocks or Blocks(d)
     width, layers = min(blocks.width, own), len(plan.architecture.dims)
-    count = matrices_per_block(layers, feature_loss=plan.feature_loss)
-    numbers = count * n * width + 2 * f * (d + width) + 3 * d * d
+    matrices = matrices_per_block(layers, feature_loss=plan.feature_loss)
+    numbers = matrices * n * width + 2 * f * d + 2 * d * d
     if plan.feature_loss:
-        # Q as sent, as received, by rows, times M, and sent back.
-        numbers += (
-            n * (width if blocks.spilled else own) + 5 * min(n, chunk_rows(d, blocks.processes)) * d
-        )
+        numbers += n * (width if blocks.spilled else own)
+        # Q by rows, times M, and times w; and as sent and received.
+        numbers += (3 if plan.processes == 1 else 5) * min(n, chunk_rows(d)) * d
     return numbers + plan.counts.attended  # of h_i·h_j, until the end of the step

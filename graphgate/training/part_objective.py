@@ -9,9 +9,7 @@ from graphgate.compute.counts import GraphCounts
 from graphgate.compute.processes import Processes
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
-from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
-from graphgate.nn.pattern import AttentionPattern
 from graphgate.training.objective import Objective, make_objective, training_objective
 from graphgate.training.parts import Parts, Scaling, parts_of
 from graphgate.training.plan import TrainingPlan
@@ -57,13 +55,9 @@ class PartObjective:
     def _evaluate(self, number: int) -> tuple[float, float]:
         """The two losses, estimated from one part; leaves its gradients in `parameter.grad`."""
         part, plan = self.graph.take(self.parts.rows(number)), self.plan.of_part
-        weight = self.model.encoder_weight[0]
-        where = {"device": weight.device, "dtype": weight.dtype}
-        x = FeatureMatrix(part.x, **where, dense=plan.dense_features)
-        pattern = AttentionPattern(part, **where)
         scaling = Scaling.of(GraphCounts.of(part), self.plan.counts, self.loss.feature_form)
-        found = make_objective(plan.form, self.model, x, pattern, scaling.loss(self.loss))(0)
-        return scaling.feature * found["feature"], scaling.structure * found["structure"]
+        losses = make_objective(plan, self.model, part, scaling.loss(self.loss))(0)
+        return scaling.feature * losses["feature"], scaling.structure * losses["structure"]
 
 
 def planned_objective(
@@ -73,15 +67,10 @@ def planned_objective(
     loss: Loss,
     seed: int,
     processes: Processes | None = None,
-    *,
-    limit: int | None = None,
 ) -> Objective:
-    """The objective of a graph as a whole or by parts, which are drawn from the seed.
-
-    limit : of the memory, as in `training_objective`.
-    """
+    """The objective of a graph as a whole or by parts, which are drawn from the seed."""
     if plan.part_size is None:
-        return training_objective(model, graph, loss, limit=limit)
+        return training_objective(model, graph, loss, plan, processes)
     parts = parts_of(graph, plan.part_size, seed)
     return PartObjective(model, graph, loss, plan, parts, processes or Processes())
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 import torch
 
+from graphgate.compute.columns import Blocks
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.speed import Work
 from graphgate.nn.autoencoder import Architecture, parameter_shapes
@@ -25,21 +26,7 @@ _SMALLEST_SHARE = 16  # a part has at least one node in so many
 _START = 50_000  # nodes that singular vectors are computed from, by parts
 _MOST_STEPS = 5  # steps in an epoch by parts
 
-Form = Literal["step", "blocked", "collapsed", "plain"]
-
-
-@dataclass(frozen=True)
-class ColumnBlocks:
-    """How `BlockedStep` takes the D columns.
-
-    width : columns in a block.
-    spilled : whether what is put aside is in a file, or in memory.
-    processes : how many split the columns.
-    """
-
-    width: int
-    spilled: bool = False
-    processes: int = 1
+Form = Literal["step", "collapsed", "plain"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +37,7 @@ class TrainingPlan:
     svd_start : whether weights start from singular vectors, and the best ones are kept.
     blocks : in which blocks of columns the step is taken; None takes all at once. See
         `memory.fitting_plan`.
+    processes : how many split the columns.
     part_size : nodes in a part; None trains on the whole graph.
     parts_per_step : parts whose gradients are averaged in a step.
     """
@@ -59,7 +47,8 @@ class TrainingPlan:
     dtype: torch.dtype = torch.float32
     feature_loss: bool = True
     svd_start: bool = False
-    blocks: ColumnBlocks | None = None
+    blocks: Blocks | None = None
+    processes: int = 1
     part_size: int | None = None
     parts_per_step: int = 1
 
@@ -107,7 +96,7 @@ class TrainingPlan:
             return "plain"
         if not applies_to(self.architecture):
             return "collapsed"
-        return "step" if self.blocks is None else "blocked"
+        return "step"
 
     def sentence(self, processes: int = 1) -> str:
         """The plan in words."""

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from graphgate.compute.machine import available_bytes
 from graphgate.compute.plan_log import log_plan, log_traffic
 from graphgate.compute.processes import Processes
 from graphgate.errors import TrainingWarning
@@ -21,7 +20,7 @@ from graphgate.nn.svd_start import start_from_features
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.history import History
 from graphgate.training.loop import Schedule, train
-from graphgate.training.memory import fitting_plan, training_bytes
+from graphgate.training.memory import plan_here, training_bytes
 from graphgate.training.part_objective import planned_objective, start_graph
 from graphgate.training.plan import TrainingPlan
 
@@ -91,10 +90,11 @@ class TrainingRun:
     ) -> tuple[GATEModel, History]:
         """The trained network. Processes that share the run get the same one.
 
-        limit : of the memory, as in `training_objective`.
+        limit : of the memory, as in `plan_here`.
         start : where to start from, as far as its weights fit.
         """
-        self._announce(processes, limit)
+        plan = plan_here(self.plan, processes, device, limit)
+        self._announce(plan, processes)
         saving = None
         if checkpoint is not None or processes.size > 1:
             identity = self.identity(graph)
@@ -103,21 +103,18 @@ class TrainingRun:
                 None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every, identity)
             )
         rng = np.random.default_rng(self.seed)
-        model = GATEModel(self.plan.architecture, rng, dtype=self.plan.dtype)
-        if self.plan.svd_start:
+        model = GATEModel(plan.architecture, rng, dtype=plan.dtype)
+        if plan.svd_start:
             # By parts, larger weights lower the loss, but gain nothing on validation nodes.
-            loss = None if self.plan.by_parts else self.loss
-            start_from_features(model, start_graph(self.plan, graph, self.seed), loss, rng)
+            loss = None if plan.by_parts else self.loss
+            start_from_features(model, start_graph(plan, graph, self.seed), loss, rng)
         if start is not None:
             start.copy_to(model, graph)
         model.to(device)
         weighted = graph.with_weights_in(self.weight_unit(graph))
-        objective = planned_objective(
-            self.plan, model, weighted, self.loss, self.seed, processes, limit=limit
-        )
         history = train(
             dict(model.named_parameters()),
-            objective,
+            planned_objective(plan, model, weighted, self.loss, self.seed, processes),
             self.schedule,
             checkpoint=saving,
             show_progress=show_progress,
@@ -126,9 +123,8 @@ class TrainingRun:
         log_traffic(processes)
         return model, history
 
-    def _announce(self, processes: Processes, limit: int | None) -> None:
+    def _announce(self, plan: TrainingPlan, processes: Processes) -> None:
         """Say what the plan is, and warn where processes would have nothing to do."""
-        plan, steps = self.plan, self.schedule.epochs * self.schedule.steps
         if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
             warnings.warn(
                 f"{processes.size} processes share this run, but parts_per_step is "
@@ -136,7 +132,5 @@ class TrainingRun:
                 TrainingWarning,
                 stacklevel=4,
             )
-        room = available_bytes() if limit is None else limit
-        planned = fitting_plan(plan, room, processes.size)
-        sentence = planned.sentence(processes.size)
-        log_plan(processes, sentence, training_bytes(planned), planned.work() * steps)
+        work = plan.work() * (self.schedule.epochs * self.schedule.steps)
+        log_plan(processes, plan.sentence(processes.size), training_bytes(plan), work)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from matplotlib.axes import Axes
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention, EdgeScores, titled_values
+from graphgate.estimators.fitted import EdgeValues, titled_values
 from graphgate.graph.graph import Graph
 from graphgate.io.files import make_folder, replacing, write_json
 from graphgate.tasks.edge_attention import class_attention, edge_attention
@@ -29,7 +29,7 @@ def write_figures(
     folder: Path | str,
     graph: Graph,
     embedding: Any,
-    edge_values: Attention | EdgeScores | sp.csr_array | None = None,
+    edge_values: EdgeValues | sp.csr_array | None = None,
     *,
     name: str = "graph",
     history: Mapping[str, Sequence[float]] | None = None,

@@ -194,7 +194,7 @@ def test_a_failure_leaves_nothing(run, monkeypatch):
     def full(*arguments):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("graphgate.estimators.runs.write_attention", full)
+    monkeypatch.setattr("graphgate.estimators.fitted.write_attention", full)
     code, _, err = run("embed", "edges.csv", "--nodes", "nodes.csv", "--run", "r", *SETTINGS)
     assert code == 2
     assert "r cannot be written: No space left on device" in err

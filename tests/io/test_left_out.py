@@ -28,7 +28,7 @@ from graphgate.datasets.citation import Dataset
 from graphgate.io.embeddings import EMBEDDING_ENDINGS
 from graphgate.io.graph_files import GRAPH_ENDINGS
 from graphgate.io.matrices import MATRIX_ENDINGS
-from graphgate.tasks.holdings import CONVERTERS
+from graphgate.tasks.embed import CONVERTERS
 
 PAIRS = pa.table({"source": [0, 1], "target": [1, 2]})
 NODES = pa.table({"id": [0, 1, 2], "size": [1.0, 3.0, 2.0]})

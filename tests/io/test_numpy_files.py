@@ -1,4 +1,4 @@
-"""NumPy's files, read without NumPy: what it wrote is the same, anything else is refused."""
+"""NumPy's files: plain arrays come back as they were, anything else is refused."""
 
 import io
 import struct
@@ -47,35 +47,39 @@ def test_text_is_read(items):
     assert parse_npy(saved(other)).tolist() == made.tolist()
 
 
-def test_the_second_and_third_version():
+def test_the_second_version_and_python_2():
     text = b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n"
     body = np.array([3, 4]).tobytes()
-    for version in (1, 2, 3):
+    for version in (1, 2):
         assert parse_npy(with_header(text, body, version)).tolist() == [3, 4]
     python2 = text.replace(b"(2,)", b"(2L, 1L)").replace(b"'", b'"')
-    assert parse_npy(with_header(python2, body)).tolist() == [[3], [4]]
+    with pytest.warns(UserWarning, match="created on Python 2"):
+        assert parse_npy(with_header(python2, body)).tolist() == [[3], [4]]
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "does not begin like one"),
-        (b"\x93NUMPY\x01\x00\x01\x00", "does not begin like one"),
-        (with_header(b"{}" * 20, version=4), "version 4, which is unknown"),
-        (with_header(b"{}")[:-1] + b" " * 9, "not contain a plain array"),
-        (with_header(b"{'descr': '<i8'")[:-9], "header is truncated or too long"),
-        (with_header(b" " * 70_000, version=2), "header is truncated or too long"),
+        (b"", "is not a .npy file, or it is damaged: EOF"),
+        (b"\x93NUMPY\x01\x00\x01\x00", "is damaged: EOF"),
+        (with_header(b"{}" * 20, version=4), "version 4.0 is unknown"),
+        (with_header(b"{}")[:-1] + b" " * 9, "it is damaged"),
+        (with_header(b"{'descr': '<i8'")[:-9], "is damaged: EOF: reading array header"),
+        (with_header(b" " * 70_000, version=2), "length .* is large"),
         (saved(np.array([{}], dtype=object)), "not contain a plain array"),
         (saved(np.zeros(2, dtype="i4,f8")), "not contain a plain array"),
         (saved(np.array(["2020"], dtype="M8[D]")), "not contain a plain array"),
-        (saved(np.zeros(2, dtype="S0").astype("S1")).replace(b"|S1", b"|S0"), "text of width 0"),
-        (saved(np.zeros(2, "f8")).replace(b"<f8", b"<f7"), "'<f7', which is unknown"),
+        (
+            saved(np.zeros(2, dtype="S0").astype("S1")).replace(b"|S1", b"|S0"),
+            "not contain a plain array",
+        ),
+        (saved(np.zeros(2, "f8")).replace(b"<f8", b"<f7"), "not a valid dtype descriptor: '<f7'"),
         (saved(np.zeros(3))[:-1], r"is truncated: an array of shape \(3,\) of float64 needs 24"),
         (saved(np.zeros(3)).replace(b"(3,)", b"(9,)"), "is truncated"),
-        (saved(np.zeros((1, 1))).replace(b"(1, 1)", b"(1L1L)"), "is truncated"),
-        (saved(np.zeros(1)).replace(b"(1,), }", b"(1 2,)}"), "the impossible shape"),
+        (saved(np.zeros((1, 1))).replace(b"(1, 1)", b"(1L1L)"), "Cannot parse header"),
+        (saved(np.zeros(1)).replace(b"(1,), }", b"(1 2,)}"), "Cannot parse header"),
         (
-            with_header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (%s)}" % (b"1," * 9)),
+            with_header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (%s)}\n" % (b"1," * 9)),
             "imp",
         ),
         (saved(np.array(["a"])).replace(b"a\0\0\0", b"\0\0\x11\0"), "text that is not Unicode"),

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import torch
 from graphs import model_for, random_graph
 
+from graphgate.compute.columns import Blocks
 from graphgate.compute.counts import GraphCounts
 from graphgate.errors import InputError
 from graphgate.graph.graph import Graph
@@ -16,7 +17,7 @@ from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.training import objective as objectives
-from graphgate.training.plan import ColumnBlocks, TrainingPlan
+from graphgate.training.plan import TrainingPlan
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -62,8 +63,8 @@ def test_the_form_is_chosen_by_counting_work():
 
 
 def test_blocks_of_columns_are_a_form_of_the_hand_derived_step_only():
-    wide, blocks = GraphCounts.planned(60, 500, 40, 0.6), ColumnBlocks(2)
-    assert replace(plan(wide), blocks=blocks).form == "blocked"
+    wide, blocks = GraphCounts.planned(60, 500, 40, 0.6), Blocks(2)
+    assert replace(plan(wide), blocks=blocks).form == "step"
     assert replace(plan(wide, tied_weights=False), blocks=blocks).form == "collapsed"
     assert replace(plan(wide, activation="relu"), blocks=blocks).form == "plain"
 

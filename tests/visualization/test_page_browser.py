@@ -9,7 +9,7 @@ from browsing import Seen, launched
 from matplotlib.image import imread
 
 from graphgate import Graph, write_page
-from graphgate.estimators.embedded_graph import EdgeScores
+from graphgate.estimators.fitted import EdgeScores
 from graphgate.visualization.maps import RAMP
 
 EVIL = "<img src=x onerror='document.title=\"hacked\"'></script><script>document.title='hacked'"

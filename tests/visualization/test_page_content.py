@@ -7,7 +7,7 @@ from page_graphs import random_attention, ring
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphgate import Attention, Embedding, Graph, InputError
-from graphgate.estimators.embedded_graph import EdgeScores
+from graphgate.estimators.fitted import EdgeScores
 from graphgate.tasks.clustering import cluster_vectors
 from graphgate.visualization.page import page_content
 from graphgate.visualization.page.page_content import build_content

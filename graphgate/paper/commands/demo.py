@@ -63,9 +63,8 @@ def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
     from graphgate.visualization.maps import draw_nodes, project
 
     _, graph, gate = embedded_graph(method, name, None, None, None, GraphOptions())
-    if isinstance(gate, graphgate.LinearGATE):
-        for sentence in gate.report_.sentences():
-            say(f"{name}: {sentence}")
+    for sentence in gate.summary().sentences():
+        say(f"{name}: {sentence}")
     stem, title = out / name, name.capitalize()
     found = graphgate.Embedding.of(graph, gate.embedding_)
     yield found.save(stem.with_suffix(".parquet"))

@@ -36,7 +36,7 @@ def figures(
     statistics within and between classes are written as well.
     """
     from graphgate.datasets.citation import name_classes
-    from graphgate.estimators.embedded_graph import Attention
+    from graphgate.estimators.fitted import Attention
     from graphgate.io.files import check_folder
     from graphgate.paper.charts import ablation_charts
     from graphgate.tasks.edge_attention import class_attention, edge_attention
@@ -52,7 +52,7 @@ def figures(
     name, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
     encoded = gate.encode(graph)
     graph = name_classes(name, graph) if edges is None else graph
-    history = getattr(gate, "history_", None)  # a loaded model has none
+    history = gate.summary().history
     pictures = graphgate.write_figures(
         out,
         graph,

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
+from graphgate.compute.neighbors import nearest_rows
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention, EdgeScores, titled_values
+from graphgate.estimators.fitted import EdgeScores, EdgeValues, titled_values
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
-from graphgate.store.neighbors import nearest_rows
 from graphgate.tasks.classification import encode_labels
 from graphgate.tasks.clustering import cluster_vectors, count_distinct
 from graphgate.tasks.edge_attention import edge_attention
@@ -62,7 +62,7 @@ class PageContent:
 def build_content(
     graph: Graph,
     embedding: Any,
-    edge_values: Attention | EdgeScores | sp.sparray | None = None,
+    edge_values: EdgeValues | sp.sparray | None = None,
     *,
     title: str = "Embedded graph",
     points: np.ndarray | None = None,

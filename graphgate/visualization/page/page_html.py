@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgate.errors import InputError
-from graphgate.estimators.embedded_graph import Attention, EdgeScores
+from graphgate.estimators.fitted import EdgeValues
 from graphgate.graph.graph import Graph
 from graphgate.io.files import write_bytes
 from graphgate.visualization.maps import COLORS, RAMP, UNLABELLED, colored_codes
@@ -35,7 +35,7 @@ def write_page(
     path: Path | str,
     graph: Graph,
     embedding: Any,
-    edge_values: Attention | EdgeScores | sp.sparray | None = None,
+    edge_values: EdgeValues | sp.sparray | None = None,
     **options: Any,
 ) -> Path:
     """Write an interactive page of an embedded graph: one self-contained HTML file.

@@ -19,7 +19,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 import graphgate
 from graphgate import GATE, Embedding, Graph, InputError, InputWarning, LinearGATE, embed
 from graphgate.io.foreign import recognized
-from graphgate.tasks.holdings import as_graph
+from graphgate.tasks.embed import as_graph
 
 pytestmark = pytest.mark.numerical
 

@@ -1,4 +1,4 @@
-"""The nodes most similar to a node: exact cosine search in blocks of bounded memory."""
+"""The most similar nodes: exact cosine search in blocks of bounded memory."""
 
 from typing import Any, NamedTuple
 
@@ -35,8 +35,8 @@ def similar(embedding: Any, nodes: Any = None, *, n_neighbors: int = 10) -> Simi
     """
     given = as_embedding(embedding)
     ids, rows = given.ids, np.arange(len(given)) if nodes is None else given.rows(nodes)
-    found, cosines = nearest_rows(given.vectors, n_neighbors, rows)
-    return SimilarNodes(ids[rows], ids[found], cosines)
+    nearest, cosines = nearest_rows(given.vectors, n_neighbors, rows)
+    return SimilarNodes(ids[rows], ids[nearest], cosines)
 
 
 def nearest_rows(
@@ -46,8 +46,8 @@ def nearest_rows(
 
     Equal cosines are in row order. A vector of length 0 has cosine 0 with every other.
 
-    scikit-learn's `NearestNeighbors(metric="cosine")` takes half as long again, rounds float32
-    cosines by going through 1 - cosine, and picks arbitrary rows among equals at the end.
+    scikit-learn's `NearestNeighbors(metric="cosine")` is slower, loses precision in float32 by
+    going through 1 - cosine, and picks arbitrary rows among equals at the end.
     """
     n = len(vectors)
     rows = np.arange(n) if rows is None else rows
@@ -60,24 +60,24 @@ def nearest_rows(
 def nearest_units(
     unit: np.ndarray, n_neighbors: int, queries: np.ndarray, own: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `nearest_rows`, of rows of length 1 to (M, D) queries of length 1.
+    """As `nearest_rows`, for (M, D) queries; all vectors have length 1.
 
-    own : (M,) the row that each query is, which is left out; -1 for none.
+    own : (M,) row of `unit` that each query is, which is not its own neighbor; -1 for none.
     """
     if n_neighbors < 1:
         raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
     n = len(unit)
     k = min(n_neighbors, n - int(own is not None and (own >= 0).any()))
-    found = np.empty((len(queries), k), dtype=np.int64)
+    rows = np.empty((len(queries), k), dtype=np.int64)
     cosines = np.empty((len(queries), k), dtype=unit.dtype)
     for block in gen_batches(len(queries), max(1, BLOCK_ENTRIES // n)):
         cosine = queries[block] @ unit.T  # (B, N)
         if own is not None:
-            left = np.flatnonzero(own[block] >= 0)
-            cosine[left, own[block][left]] = -np.inf
-        found[block] = _largest(cosine, k)
-        cosines[block] = np.take_along_axis(cosine, found[block], axis=1)
-    return found, np.clip(cosines, -1.0, 1.0)
+            stored = np.flatnonzero(own[block] >= 0)
+            cosine[stored, own[block][stored]] = -np.inf
+        rows[block] = _largest(cosine, k)
+        cosines[block] = np.take_along_axis(cosine, rows[block], axis=1)
+    return rows, np.clip(cosines, -1.0, 1.0)
 
 
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:
@@ -94,8 +94,8 @@ def _scaled(vectors: np.ndarray, order: float) -> np.ndarray:
 def _largest(values: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k largest values per row, largest first, equal values in column order."""
     bounds = np.partition(values, -k, axis=1)[:, -k]  # the k-th largest value
-    found = np.empty((len(values), k), dtype=np.int64)
+    largest = np.empty((len(values), k), dtype=np.int64)
     for row, (line, bound) in enumerate(zip(values, bounds, strict=True)):
         columns = np.flatnonzero(line >= bound)
-        found[row] = columns[np.argsort(-line[columns], kind="stable")[:k]]
-    return found
+        largest[row] = columns[np.argsort(-line[columns], kind="stable")[:k]]
+    return largest

@@ -1,34 +1,24 @@
-"""The step in blocks of columns against the step with whole matrices."""
-
-import warnings
-from dataclasses import replace
+"""The hand-derived step, at once and in blocks of columns, against autograd."""
 
 import numpy as np
 import pytest
 import torch
-from graphs import graphs, model_for, parts_of, random_graph
+from graphs import graphs, model_for, parts_of, random_graph, value_and_gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run_in_processes
 from test_collapsed import LAYERS, LOSSES, assert_same
 
-from graphgate.compute import machine
-from graphgate.compute.counts import GraphCounts
+from graphgate.compute.columns import Blocks
 from graphgate.compute.processes import Processes
-from graphgate.datasets.synthetic import community_graph
-from graphgate.errors import InputError, MemoryLimitError, TrainingWarning
-from graphgate.estimators.estimate import plan_for
+from graphgate.errors import InputError
 from graphgate.estimators.gate import GATE
+from graphgate.nn import collapsed_step
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.losses import Loss
 from graphgate.nn.pattern import AttentionPattern
-from graphgate.training import blocked_step, part_objective
-from graphgate.training import objective as objectives
-from graphgate.training.blocked_step import BlockedStep
-from graphgate.training.memory import training_bytes
-from graphgate.training.objective import training_objective
-from graphgate.training.plan import ColumnBlocks, TrainingPlan
+from graphgate.training.objective import loss_parts
 
 pytestmark = pytest.mark.numerical
 
@@ -38,24 +28,21 @@ def evaluated(step, model):
     return parts, {name: p.grad.numpy().copy() for name, p in model.named_parameters()}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=160, deadline=None)
 @given(
     graphs(),
     LAYERS,
     LOSSES,
     st.sampled_from(["softmax", "uniform", "ones"]),
-    st.integers(1, 6),
-    st.booleans(),
+    st.none() | st.builds(Blocks, st.integers(1, 6), st.booleans()),
     st.sampled_from([1, 12, 1 << 21]),
 )
-def test_blocks_give_the_loss_and_gradients_of_the_whole(
-    graph, dims, loss, attention, width, spilled, chunk
-):
+def test_the_step_equals_autograd(graph, dims, loss, attention, blocks, chunk):
     model, parts = model_for(graph, dims, attention=attention), parts_of(graph)
-    expected = evaluated(CollapsedStep(model, *parts, loss), model)
+    expected = value_and_gradients(loss_parts("collapsed", model, *parts, loss), model)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocked_step, "_CHUNK", chunk)
-        step = BlockedStep(model, *parts, loss, width=width, spilled=spilled)
+        patch.setattr(collapsed_step, "_CHUNK", chunk)
+        step = CollapsedStep(model, *parts, loss, blocks)
         first = step()
         found = evaluated(step, model)  # the second call must not see the first
     assert found[0] == first
@@ -81,14 +68,14 @@ def made(case, dtype):
 
 def shared_runs(processes, graph, settings):
     """What this process gets, case by case, what it has sent, and a fit."""
-    blocked_step._CHUNK = 10
+    collapsed_step._CHUNK = 10
     found = []
     for case in CASES:
         for dtype in (torch.float32, torch.float64):
             model, x, pattern = made(case, dtype)
             if processes.rank:  # the weights of the first process count
                 torch.nn.init.zeros_(model.encoder_weight[0])
-            step = BlockedStep(model, x, pattern, case["loss"], width=2, processes=processes)
+            step = CollapsedStep(model, x, pattern, case["loss"], Blocks(2), processes)
             step()
             found.append(evaluated(step, model))
     sent, gate = processes.bytes_sent, GATE(**settings).fit(graph)
@@ -130,7 +117,7 @@ def test_more_processes_than_columns_are_refused():
     graph = random_graph(0)
     parts = parts_of(graph)
     with pytest.raises(InputError, match="3 processes cannot split the 2 columns"):
-        BlockedStep(model_for(graph, (4, 2)), *parts, Loss(), width=1, processes=Processes(0, 3))
+        CollapsedStep(model_for(graph, (4, 2)), *parts, Loss(), processes=Processes(0, 3))
 
 
 def test_no_matrix_has_all_columns_of_all_nodes(monkeypatch):
@@ -138,7 +125,7 @@ def test_no_matrix_has_all_columns_of_all_nodes(monkeypatch):
     n, d, width = 50, 12, 5
     graph = random_graph(2, n=n, f=31)
     model, (x, pattern) = model_for(graph, (23, d)), parts_of(graph)
-    monkeypatch.setattr(blocked_step, "_CHUNK", 10 * d)
+    monkeypatch.setattr(collapsed_step, "_CHUNK", 10 * d)
     seen = set()
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
@@ -149,70 +136,11 @@ def test_no_matrix_has_all_columns_of_all_nodes(monkeypatch):
                     seen.add(tuple(item.shape))
             return result
 
-    step = BlockedStep(model, x, pattern, Loss(), width=width, spilled=True)
+    step = CollapsedStep(model, x, pattern, Loss(), Blocks(width, spilled=True))
     with Watch():
         step()
     assert {(n, 4), (10, d)} <= seen  # blocks of nearly equal width
     assert max(shape[1] for shape in seen if len(shape) == 2 and shape[0] == n) == 4 <= width
-
-
-# --- through the estimator -----------------------------------------------------------------------
-
-
-def fitted(gate, graph, monkeypatch):
-    """The estimator, fitted, and the objective that it was trained with."""
-    made = []
-
-    def watched(*args, **kwargs):
-        made.append(training_objective(*args, **kwargs))
-        return made[-1]
-
-    monkeypatch.setattr(part_objective, "training_objective", watched)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrainingWarning)  # so few epochs have not converged
-        gate.fit(graph)
-    return gate, made[0]
-
-
-@pytest.mark.parametrize("preset", [None, "paper"])
-def test_a_fit_in_less_memory_gives_the_same_result(monkeypatch, preset):
-    graph = community_graph(3000, 9000, 200, n_entries=30_000)
-    settings = {"dims": (64, 64), "preset": preset, "epochs": 4, "random_state": 0}
-    settings |= {"dtype": "float64", "progress": False}
-    monkeypatch.setattr(machine, "resident_bytes", lambda: 0)  # the limit is for training alone
-    whole, step = fitted(GATE(**settings), graph, monkeypatch)
-    assert isinstance(step, CollapsedStep)
-    monkeypatch.setattr(blocked_step, "_CHUNK", 1 << 14)  # else, chunks are larger than the graph
-    plan = replace(plan_for(GraphCounts.of(graph), whole), svd_start=False)
-    limit = training_bytes(plan)
-    same, step = fitted(GATE(**settings, memory_limit=limit), graph, monkeypatch)
-    assert isinstance(step, CollapsedStep)
-    assert np.array_equal(same.embedding_, whole.embedding_)
-    for blocks in (ColumnBlocks(32), ColumnBlocks(16, spilled=True)):
-        limit = training_bytes(replace(plan, blocks=blocks))
-        blocked, step = fitted(GATE(**settings, memory_limit=limit), graph, monkeypatch)
-        assert isinstance(step, BlockedStep)
-        assert (len(step.columns), step.spilled) == (64 // blocks.width, blocks.spilled)
-        np.testing.assert_allclose(blocked.history_["loss"], whole.history_["loss"], rtol=1e-10)
-        np.testing.assert_allclose(blocked.embedding_, whole.embedding_, rtol=1e-6, atol=1e-9)
-    with pytest.raises(
-        MemoryLimitError, match=r"memory limit leaves 9\.5 MiB beside the .* raise it"
-    ) as e:
-        GATE(**settings, memory_limit="10MB").fit(graph)
-    assert e.value.available == 10_000_000 < e.value.needed
-
-
-def test_what_is_free_decides_without_a_limit(monkeypatch):
-    graph = community_graph(3000, 9000, 200, n_entries=30_000)
-    monkeypatch.setattr(blocked_step, "_CHUNK", 1 << 14)
-    model = model_for(graph, (64, 64))
-    plan = TrainingPlan(GraphCounts.of(graph), model.architecture, torch.float64)
-    for missing, form in ((0, CollapsedStep), (1, BlockedStep)):
-        free = training_bytes(plan) - missing
-        monkeypatch.setattr(objectives, "available_bytes", lambda free=free: free)
-        assert isinstance(training_objective(model, graph, Loss()), form)
-    monkeypatch.setattr(objectives, "available_bytes", lambda: None)
-    assert isinstance(training_objective(model, graph, Loss()), CollapsedStep)
 
 
 def test_processes_fit_one_model_together(together):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphgate import Embedding, InputError, similar
-from graphgate.store import neighbors
+from graphgate.compute import neighbors
 
 pytestmark = pytest.mark.numerical
 
