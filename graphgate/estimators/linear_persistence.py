@@ -38,6 +38,7 @@ _MODEL: Schema = {
     "sources": list,
     "evidence": (dict, type(None)),
     "shortest": _NUMBER,
+    "unit_from": _NUMBER,
     "strength": _NUMBER,
     "r2": _NUMBER,
     "n_coordinates": int,
@@ -96,6 +97,7 @@ def save_linear_gate(path: Path | str, saved: SavedLinearGATE) -> None:
             "sources": [asdict(source) for source in coordinates.sources],
             "evidence": None if model.evidence is None else asdict(model.evidence),
             "shortest": coordinates.shortest,
+            "unit_from": coordinates.unit_from,
             "strength": reconstruction.strength,
             "r2": reconstruction.r2,
             "n_coordinates": len(coordinates.center),
@@ -149,6 +151,7 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
         tensors.get("components"),
         tensors["center"],
         float(sizes["shortest"]),
+        float(sizes["unit_from"]),
     )
     model = LinearModel(
         float(sizes["unit"]),
@@ -203,6 +206,7 @@ def _check_header(
             )
         ),
         "shortest": 0 <= sizes["shortest"] <= largest,
+        "unit_from": 0 <= sizes["unit_from"] <= largest,
         "strength": 0 < sizes["strength"] <= largest,
         "r2": -largest <= sizes["r2"] <= 1,
         "n_coordinates": 1 <= r <= min(state.n_features, MOST.coordinates)

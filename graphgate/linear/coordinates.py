@@ -63,6 +63,9 @@ class Coordinates:
     components : (F, r) orthonormal columns; None where features are used one by one.
     center : (r,) mean of the coordinates of the nodes given to `fit`.
     shortest : length below which a row of coordinates is due to rounding.
+    unit_from : length from which rows of coordinates are scaled to length 1. Shorter ones keep
+        their ratio to it: where one number is nearly all there is, only its sign would be left, and
+        a small change could reverse a node.
     """
 
     weights: np.ndarray
@@ -70,6 +73,7 @@ class Coordinates:
     components: Tensor | None
     center: Tensor
     shortest: float
+    unit_from: float
 
     @classmethod
     def fit(
@@ -103,7 +107,9 @@ class Coordinates:
             center = engine.product(lambda m: _mean(times(matrix, m)), components)[0]
             matrix.drop_transpose()
         shortest = _ROUNDING * (square / n) ** 0.5
-        coordinates = cls(weights, sources, components, center.to(engine.dtype), shortest)
+        coordinates = cls(
+            weights, sources, components, center.to(engine.dtype), shortest, _unit_from(weighted)
+        )
         return coordinates, Source(coordinates, matrix, len(center))
 
     def source(self, x: Features) -> "Source":
@@ -211,12 +217,22 @@ def _learned(
     return weights, tuple(chosen)
 
 
+def _unit_from(x: Features) -> float:
+    """The typical length of a row, divided by the number of features that matter.
+
+    That is the participation ratio of their variances v, (Σ v)² / Σ v².
+    """
+    variances = _variances(x)
+    total = float(variances.sum())
+    return float(np.square(variances).sum()) / total**1.5 if total > 0 else 0.0
+
+
 def _variances(x: Features) -> np.ndarray:
     """(F,)"""
     if isinstance(x, np.ndarray):
-        return np.var(x, axis=0)
+        return np.var(x, axis=0, dtype=np.float64)
     n, f = x.shape
-    sums, squares = (np.bincount(x.indices, v, f) for v in (x.data, x.data**2))
+    sums, squares = (np.bincount(x.indices, v, f) for v in (x.data, np.square(x.data)))
     return np.maximum(squares / n - (sums / n) ** 2, 0)
 
 

@@ -125,7 +125,7 @@ def solve(
     operator = Propagation(graph, unit, engine.dtype)
     matrices |= propagated("nodes", engine, operator, z, POLYNOMIALS, masked)
     reconstruction = ridge(engine, matrices["seen"], matrices["own"], engine.own(hidden))
-    views = Views(weights, reconstruction.weights, coordinates.shortest)
+    views = Views(weights, reconstruction.weights, coordinates)
     blocks = engine.rows(views.stacked, *(matrices[name] for name in weights))
     stacked = StackedViews(engine, blocks, sum(matrices[name].shape[1] for name in weights))
     projection, _ = right_singular_vectors(stacked, n_components, draws.normal)
@@ -215,19 +215,19 @@ class Views:
 
     weights : of views, by name, in the order of their columns.
     b : (r, r), the map from context to coordinates.
-    shortest : length below which a row of coordinates is due to rounding.
+    coordinates : of which the views are.
     """
 
     weights: Mapping[str, float]
     b: Tensor
-    shortest: float
+    coordinates: Coordinates
 
     def block(self, name: str, state: Tensor) -> Tensor:
         """The columns of one view, (m, ·), of nodes with these states."""
-        view, shortest = VIEWS[name], self.shortest
+        view, limits = VIEWS[name], (self.coordinates.shortest, self.coordinates.unit_from)
         if view.source == "structure":
-            shortest = SHORTEST_FACTORS
-        return self.weights[name] * unit_rows(state @ self.b if view.predicted else state, shortest)
+            limits = (SHORTEST_FACTORS, 0.0)
+        return self.weights[name] * unit_rows(state @ self.b if view.predicted else state, *limits)
 
     def stacked(self, *states: Tensor) -> Tensor:
         """The columns of all views, (m, 4r + k), from states in the order of `weights`."""
@@ -235,10 +235,10 @@ class Views:
         return torch.cat(blocks, dim=1)
 
 
-def unit_rows(vectors: Tensor, shortest: float) -> Tensor:
-    """Rows of length 1; rows shorter than `shortest` become zero."""
+def unit_rows(vectors: Tensor, shortest: float, unit_from: float = 0.0) -> Tensor:
+    """Rows of length 1, or less below `unit_from`; rows shorter than `shortest` become zero."""
     lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return torch.where(lengths > shortest, vectors / lengths.clamp_min(1e-30), 0.0)
+    return torch.where(lengths > shortest, vectors / lengths.clamp_min(max(unit_from, 1e-30)), 0.0)
 
 
 # --- what is learned -----------------------------------------------------------------------------
@@ -265,7 +265,7 @@ class LinearModel:
 
     @property
     def views(self) -> Views:
-        return Views(self.weights, self.reconstruction.weights, self.coordinates.shortest)
+        return Views(self.weights, self.reconstruction.weights, self.coordinates)
 
     def states(self, graph: Graph, engine: Columns, *, step: bool = False) -> "States":
         """The states of the nodes of a graph with features; `step` for the structure decoder."""

@@ -19,7 +19,7 @@ from graphgate.linear.matrices import neighbor_means, times
 
 MOST_SOURCES = 256  # above which all features are one source
 FLOOR = 0.02  # weight of a source that nothing else supports
-LOUDEST = 8.0  # by how much own features are raised where neighbors do not stand for them
+LOUDEST = 5.6  # by how much own features are raised where neighbors do not stand for them
 SIGNIFICANT = (4.0, 7.0)  # z of what is noise, and of what is not
 ENOUGH = 0.0005  # R² that earns half of the weight
 ADDED = (0.0, 0.03)  # of the explained variance, the share that neighbors add to own columns

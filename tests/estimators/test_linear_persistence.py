@@ -295,6 +295,7 @@ def test_every_field_has_its_type(good, wrong):
         ("model", "unit", 0),
         ("model", "unit", -1.0),
         ("model", "shortest", -1e-9),
+        ("model", "unit_from", -1e-9),
         ("model", "strength", 0),
         ("model", "r2", 1.01),
         ("model", "n_coordinates", 9),
@@ -354,7 +355,7 @@ def test_weights_and_evidence_are_kept(path, kind, weights):
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        *(("model", name) for name in ("unit", "shortest", "strength", "r2")),
+        *(("model", name) for name in ("unit", "shortest", "unit_from", "strength", "r2")),
         *(("decoder", name) for name in ("bias", "auc", "strength")),
     ],
 )

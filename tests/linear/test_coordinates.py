@@ -155,6 +155,18 @@ def test_the_shortest_length_is_relative_to_the_rows():
     assert fit(x)[0].shortest == pytest.approx(1e-6 * rms)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_rows_have_length_one_from_their_typical_length_by_the_features_that_matter(form):
+    x = np.random.default_rng(0).normal(size=(200, 4)) + 5
+    variances = np.var(x / np.abs(x).max(), axis=0)
+    ratio = variances.sum() ** 2 / np.square(variances).sum()
+    assert 3 < ratio < 4
+    expected = np.sqrt(variances.sum()) / ratio
+    assert fit(form(x))[0].unit_from == pytest.approx(expected, rel=1e-6)
+    alone = x[:, :1] / np.abs(x[:, 0]).max()
+    assert fit(form(x[:, :1]))[0].unit_from == pytest.approx(alone.std(), rel=1e-6)
+
+
 def test_the_features_are_not_changed():
     for x in (counts(), sp.csr_array(counts())):
         before = (x if isinstance(x, np.ndarray) else x.data).tobytes()
