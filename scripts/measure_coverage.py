@@ -30,7 +30,7 @@ MODULES = (
 TESTS = (
     *("archives", "csv_reader", "embeddings", "escapes", "files", "graph_files", "graph_tables"),
     *("graph_writer", "embed", "grid", "hostile_files", "limits", "matrices", "matrix_market"),
-    *("model_outputs", "networkx", "node_columns", "numpy_files", "parquet_claims", "progress"),
+    *("model_outputs", "networkx", "node_columns", "numpy_files", "parquet_reader", "progress"),
     *("pyg", "reading_options", "replacement", "reproduce", "run_store", "runs", "tables"),
     *("tensors", "text_graphs", "unpickler", "vector_databases"),
 )
