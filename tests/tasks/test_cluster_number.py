@@ -1,19 +1,13 @@
 """The number of clusters, chosen by the vectors: block graphs, random graphs, clouds."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tissues import layered_tissue
 
+from benchmarks.cluster_number import CONTINUOUS, geometric
 from graphgate import Graph, InputError, cluster, cluster_anndata, embed
 from graphgate.tasks.cluster_number import choose_n_clusters
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # scripts, not a package
-
-from cluster_number import CONTINUOUS, geometric
 
 
 def block_graph(sizes, within, between, seed=20, words=0, *, skewed=False) -> Graph:
