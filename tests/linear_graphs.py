@@ -100,10 +100,10 @@ def averaging(step: np.ndarray, steps: int, own: float) -> np.ndarray:
     return own * np.eye(len(step)) + (1 - own) * np.mean(powers, axis=0)
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Rows of length 1; zero rows stay zero."""
+def unit(rows: np.ndarray, unit_from: float = 1e-30) -> np.ndarray:
+    """Rows of length 1, or less where they are shorter than `unit_from`; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths > 1e-9, rows / np.maximum(lengths, 1e-30), 0)
+    return np.where(lengths > 1e-9, rows / np.maximum(lengths, unit_from), 0)
 
 
 def same_up_to_sign(one: np.ndarray, two: np.ndarray, **tolerance: float) -> None:

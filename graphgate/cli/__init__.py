@@ -2,8 +2,9 @@
 
 The modules in import order:
 
-    console, program, options, inputs, methods, outputs, embed, transform, store, serve, onnx,
-    estimate, answers, links, outliers, pictures, datasets, conventions
+    console, program, conventions, options, outputs, inputs, method_options, methods, embed,
+    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, outliers,
+    serve, explore, data
 """
 
 from graphgate.cli.conventions import add_conventions
@@ -11,23 +12,26 @@ from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, transform, store, onnx, estimate, answers, links, outliers
-from graphgate.cli import serve, pictures, datasets
+from graphgate.cli import embed, transform, store, onnx, estimate, similar, cluster, classify
+from graphgate.cli import links, predict_links, outliers, serve, explore, data
 
 add_conventions(app)
 
 __all__ = [
-    "answers",
     "app",
-    "datasets",
+    "classify",
+    "cluster",
+    "data",
     "embed",
     "estimate",
+    "explore",
     "links",
     "main",
     "onnx",
     "outliers",
-    "pictures",
+    "predict_links",
     "serve",
+    "similar",
     "store",
     "transform",
 ]

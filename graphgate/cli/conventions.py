@@ -1,16 +1,19 @@
 """What all commands have in common: `--quiet`, JSON on standard output, and how help looks.
 
+A parameter of a command may stand for several options: one that is annotated with a dataclass for
+the fields of the class, `Annotated[dict[str, Any], table]` for the options in a table by name.
+
 An option that takes one value is refused if it is given twice: the last one would win silently.
 """
 
 from __future__ import annotations
 
 import inspect
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import is_dataclass
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -22,33 +25,29 @@ EXIT_CODES = (
     "Exit codes: 0 success, 1 not reproduced (embed --repeat only), 2 invalid input or usage, "
     "130 interrupted, 143 terminated."
 )
-QUIET = inspect.Parameter(
-    "quiet",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")
-    ],
-)
-
+_Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")
+]
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _REMEDIES = {  # other than to give an option once
     "--nodes": "put all nodes into one table, with empty cells where a column does not apply",
 }
 
 
 def add_conventions(app: typer.Typer) -> None:
-    """Once all commands are registered."""
+    """Apply the conventions to all commands, once they are registered."""
     app.info.epilog = f"{app.info.epilog}\n\n{EXIT_CODES}"
     for group in groups(app):
         group.info.cls = _Group
     for command in commands(app):
+        assert command.callback is not None
         command.cls = _Command
-        command.callback = _quietly(command.callback)
+        command.callback = _with_options(command.callback)
         command.epilog = f"{command.epilog}\n\n{EXIT_CODES}"
 
 
 def commands(app: typer.Typer) -> Iterator[Any]:
-    """Of the program and of its groups."""
+    """The commands of the program and of its groups."""
     for group in groups(app):
         yield from group.registered_commands
 
@@ -94,24 +93,49 @@ def _without_flag_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _quietly(command: Callable[..., None] | None) -> Callable[..., None]:
-    """The command with the option `--quiet`; with `--json -`, only JSON is on standard output."""
-    assert command is not None
-    own = inspect.signature(command, eval_str=True)
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with a parameter per option, and with `--quiet`, as Typer reads them."""
+    signature = inspect.signature(command, eval_str=True)
+    bundles: dict[str, _Bundle] = {}
+    options: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        bundle = _bundle(parameter.annotation)
+        if bundle is not None:
+            bundles[name] = bundle
+        options += [parameter] if bundle is None else bundle.options
+    options.append(inspect.Parameter("quiet", _KEYWORD, default=False, annotation=_Quiet))
 
     @wraps(command)
-    def wrapper(*args: Any, quiet: bool, **given: Any) -> None:
-        logger = logging.getLogger("graphgate")
-        level = logger.level
-        if quiet:
-            logger.setLevel(logging.ERROR)
-        try:
-            with printing(quiet=quiet, elsewhere=given.get("json") == STDOUT):
-                command(*args, **given)
-        finally:
-            logger.setLevel(level)
+    def wrapper(*, quiet: bool, **given: Any) -> None:
+        for name, (make, bundled) in bundles.items():
+            given[name] = make(**{option.name: given.pop(option.name) for option in bundled})
+        # With `--json -`, only JSON is on standard output.
+        with printing(quiet=quiet, elsewhere=given.get("json") == STDOUT):
+            command(**given)
 
-    parameters = [*own.parameters.values(), QUIET]
-    wrapper.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+    keywords = [option.replace(kind=_KEYWORD) for option in options]
+    wrapper.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {option.name: option.annotation for option in options}
     return wrapper
+
+
+class _Bundle(NamedTuple):
+    """The options that a parameter of a command stands for, and what makes its value of theirs."""
+
+    make: Callable[..., Any]
+    options: list[inspect.Parameter]
+
+
+def _bundle(annotation: Any) -> _Bundle | None:
+    """The bundle that a parameter of this type is; None if it is a single option."""
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        fields = inspect.signature(annotation, eval_str=True).parameters.values()
+        return _Bundle(annotation, list(fields))
+    for table in getattr(annotation, "__metadata__", ()):
+        if isinstance(table, dict):
+            options = [
+                inspect.Parameter(name, _KEYWORD, default=None, annotation=option.annotation)
+                for name, option in table.items()
+            ]
+            return _Bundle(dict, options)
+    return None

@@ -2,60 +2,78 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files, check_memory, naming_files
-from graphgate.cli.methods import chosen_method, make_estimator
+from graphgate.cli.method_options import MethodOptions
+from graphgate.cli.methods import check_outputs, choose_method, make_estimator
 from graphgate.cli.options import (
     EMBEDDING_OUT,
-    Activation,
-    AttentionOut,
-    BatchSize,
-    CheckpointFile,
-    Components,
-    Device,
-    Dims,
     Dtype,
     Edges,
-    Epochs,
     GraphOptions,
     Json,
-    LearningRate,
     MemoryLimit,
     Method,
     Nodes,
-    NoStructure,
-    PartsPerStep,
-    Patience,
-    Preset,
     ReconstructionOut,
-    ScoresOut,
-    Scratch,
     Seed,
     SpreadsheetSafe,
-    StructureWeight,
-    reads_graph,
 )
-from graphgate.cli.outputs import Outputs
-from graphgate.cli.program import (
-    EMBEDDINGS,
-    app,
-    command_line,
-    leads,
-    print_graph,
-    write_result,
-)
+from graphgate.cli.outputs import Outputs, command_line, print_graph, write_result
+from graphgate.cli.program import EMBEDDINGS, app, leads
 from graphgate.errors import InputError
+from graphgate.estimators.registry import method_of
 
 if TYPE_CHECKING:
+    from graphgate.compute.measure import Cost
     from graphgate.estimators.loading import Estimator
     from graphgate.estimators.runs import Rerun
     from graphgate.graph.graph import Graph
+
+RunOut = Annotated[
+    Path | None,
+    typer.Option(help="Write embedding, model, edge scores and a record to this new folder."),
+]
+Repeat = Annotated[
+    Path | None, typer.Option(help="Rerun the run in this folder and compare the results.")
+]
+ModelOut = Annotated[
+    Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
+]
+StoreOut = Annotated[
+    Path | None,
+    typer.Option(help="Create a store with graph, model and vectors in this new folder."),
+]
+PageOut = Annotated[Path | None, typer.Option(help="Write an interactive HTML page of the graph.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Run even if it is not expected to fit into memory.")
+]
+# What a repeated run does not take from its folder.
+_NOT_REPEATED = {"edges", "nodes", "out", "run", "repeat", "model", "reconstruction", "page"}
+_NOT_REPEATED |= {"attention", "scores", "store", "force", "json", "quiet"}
+
+
+class _Run(NamedTuple):
+    """A fitted estimator, and what it was fitted on.
+
+    inputs : "edges" and, if there is a node table, "nodes" -> file.
+    reading : how they were read.
+    rerun : of a repeated run.
+    """
+
+    estimator: Estimator
+    graph: Graph
+    inputs: dict[str, Path]
+    reading: dict[str, Any]
+    cost: Cost
+    rerun: Rerun | None = None
 
 
 @app.command(
@@ -63,58 +81,27 @@ if TYPE_CHECKING:
     epilog="Example: graphgate embed edges.csv --nodes nodes.csv --out embedding.parquet "
     "--model model.safetensors",
 )
-@reads_graph
 def embed(
     context: typer.Context,
-    options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
     out: Annotated[Path | None, EMBEDDING_OUT] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(help="Write embedding, model, edge scores and a record to this new folder."),
-    ] = None,
-    repeat: Annotated[
-        Path | None,
-        typer.Option(help="Rerun the run in this folder and compare the results."),
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="Save the model for `graphgate transform`: .safetensors.")
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Create a store with graph, model and vectors in this new folder."),
-    ] = None,
+    run: RunOut = None,
+    repeat: Repeat = None,
+    model: ModelOut = None,
+    store: StoreOut = None,
     reconstruction: ReconstructionOut = None,
-    page: Annotated[
-        Path | None, typer.Option(help="Write an interactive HTML page of the graph.")
-    ] = None,
+    page: PageOut = None,
     json: Json = None,
     method: Method = None,
     seed: Seed = 0,
     dtype: Dtype = "float32",
     memory_limit: MemoryLimit = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Run even if it is not expected to fit into memory."),
-    ] = False,
-    components: Components = None,
-    no_structure: NoStructure = None,
-    scratch: Scratch = None,
-    scores: ScoresOut = None,
-    attention: AttentionOut = None,
-    dims: Dims = None,
-    preset: Preset = None,
-    structure_weight: StructureWeight = None,
-    activation: Activation = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    patience: Patience = None,
-    batch_size: BatchSize = None,
-    parts_per_step: PartsPerStep = None,
-    checkpoint: CheckpointFile = None,
-    device: Device = None,
+    force: Force = False,
+    *,
+    given: MethodOptions,
     spreadsheet_safe: SpreadsheetSafe = False,
+    options: GraphOptions,
 ) -> None:
     """Learn an embedding of a graph and write one vector per node.
 
@@ -129,97 +116,97 @@ def embed(
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
     if repeat is None and out is None and run is None and store is None:
         raise typer.BadParameter("give an output: --out FILE, --run FOLDER or --store FOLDER")
-    params: dict[str, dict[str, Any]] = {
-        "gate": {
-            "dims": dims,
-            "preset": preset,
-            "structure_weight": structure_weight,
-            "activation": activation,
-            "epochs": epochs,
-            "learning_rate": learning_rate,
-            "patience": patience,
-            "batch_size": batch_size,
-            "parts_per_step": parts_per_step,
-            "checkpoint": checkpoint,
-            "device": device,
-        },
-        "linear": {
-            "n_components": components,
-            "structure": None if no_structure is None else False,
-            "scratch": scratch,
-        },
-    }
-    outputs = Outputs(out, model, attention, scores, reconstruction, page)
-    check_files(edges, nodes, run, checkpoint=checkpoint, json=json, **vars(outputs))
-    for folder in (run, store):
-        if folder is not None:
-            from graphgate.io.files import check_new_folder
-
-            check_new_folder(folder)
-    from graphgate.compute.measure import measured
-    from graphgate.estimators.registry import method_of
-
-    again = None
+    by_method = {name: given[name] for name in ("attention", "scores")}
+    outputs = Outputs(out, model, reconstruction, page, run, store, **by_method)
+    check_files(edges, nodes, checkpoint=given["checkpoint"], json=json, **vars(outputs))
     if repeat is not None:
         _refuse_parameters(context)
-        with measured() as cost:
-            again = graphgate.rerun(repeat, edges, nodes, force=force)
-        gate, graph, inputs = again.gate, again.graph, again.inputs
-        outputs.check_method(method_of(gate).name)
-        reading, threads = again.record.reading, again.record.threads
+        result = _repeat(repeat, edges, nodes, force=force)
+        check_outputs(result.estimator, by_method)
     else:
-        import torch
-
-        chosen = chosen_method(
-            method,
-            params["gate"] | {"attention": attention},
-            {
-                "components": components,
-                "no_structure": no_structure,
-                "scratch": scratch,
-                "scores": scores,
-            },
-        )
-        common = {"dtype": dtype, "memory_limit": memory_limit}
+        chosen, params = choose_method(method, given)
+        params |= {"dtype": dtype, "memory_limit": memory_limit}
+        estimator = make_estimator(chosen, params, options, seed)
         assert edges is not None
-        inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
-        reading, threads = options.reading().to_dict(), torch.get_num_threads()
-        graph = graphgate.read_graph(edges, nodes, **reading)
-        print_graph(graph)
-        gate = make_estimator(chosen, params[chosen] | common, options, seed)
-        with naming_files(edges, nodes):
-            prepared = gate.prepare(graph)
-        outputs.check_names(graph, gate, run)
-        if not force:
-            check_memory(gate, prepared)
-        with measured() as cost:
-            gate.fit(prepared)
-    if not leads():
-        return
-    summary = gate.summary()
+        result = _fit(estimator, edges, nodes, options, outputs, force=force)
+    if leads():
+        _write(result, outputs, json, spreadsheet_safe=spreadsheet_safe)
+
+
+def _fit(
+    estimator: Estimator,
+    edges: Path,
+    nodes: Path | None,
+    options: GraphOptions,
+    outputs: Outputs,
+    *,
+    force: bool,
+) -> _Run:
+    from graphgate.compute.measure import measured
+
+    reading = options.reading().to_dict()
+    graph = graphgate.read_graph(edges, nodes, **reading)
+    print_graph(graph)
+    with naming_files(edges, nodes):
+        prepared = estimator.prepare(graph)
+    outputs.check_names(graph, estimator)
+    if not force:
+        check_memory(estimator, prepared)
+    with measured() as cost:
+        estimator.fit(prepared)
+    inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
+    return _Run(estimator, graph, inputs, reading, cost)
+
+
+def _repeat(folder: Path, edges: Path | None, nodes: Path | None, *, force: bool) -> _Run:
+    from graphgate.compute.measure import measured
+
+    with measured() as cost:
+        again = graphgate.rerun(folder, edges, nodes, force=force)
+    return _Run(again.gate, again.graph, again.inputs, again.record.reading, cost, again)
+
+
+def _write(
+    result: _Run,
+    outputs: Outputs,
+    json: Path | None,
+    *,
+    spreadsheet_safe: bool,
+) -> None:
+    """Write everything that was requested, and report on the run."""
+    estimator, graph, again = result.estimator, result.graph, result.rerun
+    summary = estimator.summary()
     for sentence in summary.sentences():
         say(sentence)
-    gate.notes_["reading"] = reading
-    outputs.write(graph, gate, gate.embedding_, lambda: gate.encode(graph))
-    if store is not None:
-        graphgate.Store.create(store, graph, gate)
-        say(f"created the store {store}")
-    if run is not None:
+    estimator.notes_["reading"] = result.reading
+    vectors = estimator.embedding_
+    encode = partial(estimator.encode, graph)
+    outputs.write(graph, estimator, vectors, encode, spreadsheet_safe=spreadsheet_safe)
+    if outputs.store is not None:
+        graphgate.Store.create(outputs.store, graph, estimator)
+        say(f"created the store {outputs.store}")
+    seconds, peak = round(result.cost.seconds, 3), round(result.cost.peak_memory_mb, 1)
+    if outputs.run is not None:
         graphgate.write_run(
-            run,
-            gate,
+            outputs.run,
+            estimator,
             graph,
-            inputs=inputs,
-            reading=reading,
+            inputs=result.inputs,
+            reading=result.reading,
             command=command_line(),
-            threads=threads,
-            metrics={
-                "seconds": round(cost.seconds, 3),
-                "peak_memory_mb": round(cost.peak_memory_mb, 1),
-            },
+            threads=None if again is None else again.record.threads,
+            metrics={"seconds": seconds, "peak_memory_mb": peak},
         )
-        say(f"wrote the run to {run}")
-    _write_answer(json, graph, gate, cost.seconds)
+        say(f"wrote the run to {outputs.run}")
+    content = {
+        "method": method_of(estimator).name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "dimensions": vectors.shape[1],
+        "seconds": seconds,
+        "report": summary.to_dict(),
+    }
+    write_result(json, content)
     if summary.interrupted:
         say(f"wrote the result of {len(summary.history or ())} epochs", err=True)
         raise typer.Exit(130)
@@ -227,24 +214,9 @@ def embed(
         _compare(again)
 
 
-def _write_answer(json: Path | None, graph: Graph, gate: Estimator, seconds: float) -> None:
-    from graphgate.estimators.registry import method_of
-
-    content = {
-        "method": method_of(gate).name,
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "dimensions": gate.embedding_.shape[1],
-        "seconds": round(seconds, 3),
-    }
-    write_result(json, content, {"report": gate.summary().to_dict()})
-
-
 def _refuse_parameters(context: typer.Context) -> None:
     """A repeated run takes its parameters from its folder."""
-    allowed = {"edges", "nodes", "out", "run", "repeat", "model", "reconstruction", "page"}
-    allowed |= {"attention", "scores", "store", "force", "json", "quiet"}
-    for name in context.params.keys() - allowed:
+    for name in context.params.keys() - _NOT_REPEATED:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
@@ -253,12 +225,8 @@ def _refuse_parameters(context: typer.Context) -> None:
 def _compare(again: Rerun) -> None:
     """Report whether inputs and embedding are those of the original run; exit code 1 if not."""
     for name, path in again.inputs.items():
-        state = (
-            "has changed since the run"
-            if name in again.changed
-            else "has not changed since the run"
-        )
-        say(f"{name}: {path} {state}")
+        state = "has changed" if name in again.changed else "has not changed"
+        say(f"{name}: {path} {state} since the run")
     equal, limit = "bit-identical to that of the run", ""
     if again.moved and not again.identical:
         other = " and other ".join(again.moved)

@@ -1,37 +1,36 @@
 """`graphgate estimate`: the memory and time of a run, before it starts."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import (
-    check_files,
-    fitting_dims,
-    parse_batch_size,
-    parse_dims,
-    read_named_graph,
-)
-from graphgate.cli.methods import chosen_method
+from graphgate.cli.inputs import check_files, fitting_dims, read_named_graph
+from graphgate.cli.method_options import only_options
+from graphgate.cli.methods import choose_method
 from graphgate.cli.options import (
-    Activation,
-    BatchSize,
-    Components,
-    Dims,
     Dtype,
     Edges,
-    Epochs,
     GraphOptions,
     Json,
     MemoryLimit,
     Method,
     Nodes,
-    NoStructure,
-    reads_graph,
 )
-from graphgate.cli.program import EMBEDDINGS, app, write_result
+from graphgate.cli.outputs import write_result
+from graphgate.cli.program import EMBEDDINGS, app
+
+if TYPE_CHECKING:
+    from graphgate.estimators.estimate import Estimate
+    from graphgate.estimators.linear_estimate import LinearEstimate
+
+OF_METHODS = only_options(
+    "components", "no_structure", "dims", "activation", "epochs", "batch_size"
+)
 
 
 @app.command(
@@ -39,9 +38,7 @@ from graphgate.cli.program import EMBEDDINGS, app, write_result
     epilog="Example: graphgate estimate --nodes-count 1000000 --edges-count 10000000 "
     "--features 1000 --density 0.02",
 )
-@reads_graph
 def estimate(
-    options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
     nodes_count: Annotated[int | None, typer.Option(help="Number of nodes.")] = None,
@@ -54,12 +51,9 @@ def estimate(
     memory_limit: MemoryLimit = None,
     json: Json = None,
     method: Method = None,
-    components: Components = None,
-    no_structure: NoStructure = None,
-    dims: Dims = None,
-    activation: Activation = None,
-    epochs: Epochs = None,
-    batch_size: BatchSize = None,
+    *,
+    given: Annotated[dict[str, Any], OF_METHODS],
+    options: GraphOptions,
 ) -> None:
     """Estimate the memory and time of a run, and whether it fits on this machine.
 
@@ -67,17 +61,7 @@ def estimate(
     linear method is computed from the speed of this machine; for GATE, a few epochs are run on the
     graph or, if it is large, on a similar but smaller one.
     """
-    gate = {"dims": dims, "activation": activation, "epochs": epochs, "batch_size": batch_size}
-    linear = {"components": components, "no_structure": no_structure}
-    chosen = chosen_method(method, gate, linear)
-    given: dict[str, Any] = gate
-    if chosen == "linear":
-        given = {"n_components": components, "structure": None if no_structure is None else False}
-    params = {name: value for name, value in given.items() if value is not None}
-    if dims is not None:
-        params["dims"] = parse_dims(dims)
-    if batch_size is not None:
-        params["batch_size"] = parse_batch_size(batch_size)
+    chosen, params = choose_method(method, given)
     counts = (nodes_count, edges_count, features)
     if edges is None and None in counts:
         raise typer.BadParameter(
@@ -87,7 +71,7 @@ def estimate(
     if edges is not None and counts != (None, None, None):
         raise typer.BadParameter("give either a graph or its size, not both")
     check_files(edges, nodes, json=json)
-    found = graphgate.estimate(
+    result = graphgate.estimate(
         None if edges is None else read_named_graph(None, edges, nodes, options)[1],
         n_nodes=nodes_count,
         n_edges=edges_count,
@@ -100,26 +84,32 @@ def estimate(
         scale=not options.no_scale,
         **params,
     )
+    print_table(["", "estimate"], _rows(result))
+    content = asdict(result) | {"plan": result.plan.sentence()}
+    hint = ""
+    if isinstance(result, graphgate.Estimate):
+        content["seconds"] = result.seconds
+        hint = f"; {fitting_dims(result.fitting_dims)}"
+    if not result.fits:
+        say(f"the run does not fit into memory{hint}")
+    write_result(json, {"method": chosen}, content)
+
+
+def _rows(result: Estimate | LinearEstimate) -> list[list[str]]:
+    """The estimate as a table."""
     from graphgate.compute.machine import format_bytes
     from graphgate.compute.speed import format_seconds
 
-    available, sentence = found.available_bytes, found.plan.sentence()
-    content = asdict(found) | {"plan": sentence}
+    available = result.available_bytes
     rows = [
-        ["plan", sentence],
-        ["graph", format_bytes(found.graph_bytes)],
-        ["fit, in addition", format_bytes(found.training_bytes)],
-        *([["files", format_bytes(disk)]] if (disk := getattr(found, "disk_bytes", 0)) else []),
+        ["plan", result.plan.sentence()],
+        ["graph", format_bytes(result.graph_bytes)],
+        ["fit, in addition", format_bytes(result.training_bytes)],
+        *([["files", format_bytes(disk)]] if (disk := getattr(result, "disk_bytes", 0)) else []),
         ["available memory", "unknown" if available is None else format_bytes(available)],
-        ["fit", "—" if found.seconds is None else format_seconds(found.seconds)],
+        ["fit", "—" if result.seconds is None else format_seconds(result.seconds)],
     ]
-    hint = ""
-    if isinstance(found, graphgate.Estimate):
-        time, hint = found.time, f"; {fitting_dims(found.fitting_dims)}"
-        each = "—" if time is None else format_seconds(time.epoch)
-        rows.append([f"each of {found.epochs:,} epochs", each])
-        content |= {"seconds": found.seconds}
-    print_table(["", "estimate"], rows)
-    if not found.fits:
-        say(f"the run does not fit into memory{hint}")
-    write_result(json, {"method": chosen}, content)
+    if isinstance(result, graphgate.Estimate):
+        epoch = "—" if result.time is None else format_seconds(result.time.epoch)
+        rows.append([f"each of {result.epochs:,} epochs", epoch])
+    return rows

@@ -1,4 +1,4 @@
-"""What a user gave: files, sizes, parameters, and the graph and model a command is about."""
+"""What a user gave: files, parameters, and the graph and model that a command is about."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import graphgate
 from graphgate.cli.console import STDOUT
 from graphgate.cli.options import GraphOptions
-from graphgate.cli.program import print_graph
+from graphgate.cli.outputs import print_graph
 from graphgate.errors import InputError, MemoryLimitError
 
 if TYPE_CHECKING:
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
+    from graphgate.io.embeddings import Embedding
 
 
 def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
     """Before any work: outputs can be written, and none is an input or another output.
 
-    outputs : by kind, which decides on the file endings.
+    outputs : by kind, which decides on the file endings; "run" and "store" are new folders.
     """
     from graphgate.io.embeddings import EMBEDDING_ENDINGS
-    from graphgate.io.files import check_output_path
+    from graphgate.io.files import check_new_folder, check_output_path
     from graphgate.io.model_outputs import RECONSTRUCTION_ENDINGS
     from graphgate.io.table_files import TABLE_ENDINGS
 
@@ -54,24 +55,10 @@ def check_files(*inputs: Path | None, **outputs: Path | None) -> None:
                 f"{path} is given twice; use a different file for each input and output"
             )
     for kind, path in outputs.items():
-        if path is not None:
+        if path is not None and kind in endings:
             check_output_path(path, endings[kind])
-
-
-def parse_dims(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--dims takes integers such as 512,512, got {text!r}") from None
-
-
-def parse_batch_size(text: str) -> int | str:
-    if text in ("auto", "full"):
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"--batch-size takes an integer, auto or full, got {text!r}") from None
+        elif path is not None:
+            check_new_folder(path)
 
 
 def parse_params(given: list[str] | None) -> dict[str, object]:
@@ -115,6 +102,17 @@ def read_named_graph(
     if reading := options.given():
         raise InputError(f"{reading[0]} says how EDGES are read; omit it, or give EDGES")
     return dataset, graphgate.load_dataset(dataset).graph
+
+
+def read_labels(embedding: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:
+    """Labels from a node table, or the embedding's own; None where no node has one."""
+    labels = embedding.labels
+    if nodes is not None:
+        from graphgate.tasks import classification
+
+        classification.warn_of_label(embedding.columns, label)
+        labels = classification.read_labels(nodes, embedding.ids, id=id, label=label)
+    return None if labels is None or all(value is None for value in labels) else labels
 
 
 def read_extended(

@@ -1,12 +1,11 @@
-"""`graphgate links` and `predict-links`: edges that are hidden, and edges that are missing."""
+"""`graphgate links`: how well hidden edges are predicted."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import graphgate
-from graphgate.cli.console import print_table, say
+from graphgate.cli.console import print_table
 from graphgate.cli.inputs import (
     check_files,
     check_memory,
@@ -14,31 +13,17 @@ from graphgate.cli.inputs import (
     parse_params,
     read_named_graph,
 )
-from graphgate.cli.methods import embedded_graph
-from graphgate.cli.options import (
-    Dataset,
-    Edges,
-    GraphOptions,
-    Json,
-    Model,
-    Nodes,
-    Params,
-    Seed,
-    SpreadsheetSafe,
-    reads_graph,
-)
-from graphgate.cli.outputs import print_rows
-from graphgate.cli.program import ANSWERS, app, write_result
-from graphgate.errors import InputError
+from graphgate.cli.options import Dataset, Edges, GraphOptions, Json, Nodes, Params, Seed
+from graphgate.cli.outputs import write_result
+from graphgate.cli.program import ANSWERS, app
+from graphgate.estimators.registry import find_method
 
 
 @app.command(
     rich_help_panel=ANSWERS,
     epilog="Example: graphgate links edges.csv --nodes nodes.csv",
 )
-@reads_graph
 def links(
-    options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
     dataset: Dataset = None,
@@ -50,6 +35,8 @@ def links(
     seed: Seed = 0,
     set_: Params = None,
     json: Json = None,
+    *,
+    options: GraphOptions,
 ) -> None:
     """Evaluate link prediction: how well hidden edges are found.
 
@@ -60,79 +47,27 @@ def links(
     check_files(edges, nodes, json=json)
     from graphgate.compute.measure import measured
     from graphgate.estimators.embedder import Embedder
-    from graphgate.estimators.registry import find_method
 
     import_from_here([method])
     row = find_method(method)
     name, graph = read_named_graph(dataset, edges, nodes, options)
     published = row.published_params(name, "links") if edges is None else {}
     params = {**published, **parse_params(set_)}
-    made = row.make(params, seed)
-    if isinstance(made, Embedder):
-        check_memory(made, row.make(params, seed).prepare(graph))
+    estimator = row.make(params, seed)
+    if isinstance(estimator, Embedder):
+        check_memory(estimator, row.make(params, seed).prepare(graph))
     with measured() as cost:
-        figures = graphgate.evaluate_links(
-            graph, made, val_size=val, test_size=test, random_state=seed
+        scores = graphgate.evaluate_links(
+            graph, estimator, val_size=val, test_size=test, random_state=seed
         )
-    if getattr(getattr(made, "history_", None), "stopped", None) == "interrupted":
+    if getattr(getattr(estimator, "history_", None), "stopped", None) == "interrupted":
         raise KeyboardInterrupt  # an interrupted training has no result
     rows = [
-        [row.title, name, split, *(f"{figures[metric]:.1f}" for metric in metrics)]
+        [row.title, name, split, *(f"{scores[metric]:.1f}" for metric in metrics)]
         for split, metrics in {"test": ("auc", "ap"), "validation": ("val_auc", "val_ap")}.items()
-        if figures[metrics[0]] is not None
+        if scores[metrics[0]] is not None
     ]
     print_table(["method", "graph", "split", "AUC", "AP"], rows)
     content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
     spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
-    write_result(json, content, {"seed": seed}, figures, spent)
-
-
-@app.command(
-    rich_help_panel=ANSWERS,
-    epilog="Example: graphgate predict-links edges.csv --nodes nodes.csv --top 50 --out links.csv",
-)
-@reads_graph
-def predict_links(
-    options: GraphOptions,
-    edges: Edges = None,
-    nodes: Nodes = None,
-    dataset: Dataset = None,
-    model: Model = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of edges to propose.")] = 100,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
-    ] = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    json: Json = None,
-) -> None:
-    """Propose the likeliest edges that the graph does not have.
-
-    Probabilities are calibrated on hidden edges against as many random pairs of nodes. Not all
-    pairs are compared, only those of nodes near each other and of nodes of highest degree.
-    """
-    check_files(edges, nodes, model, table=out, json=json)
-    from graphgate.estimators.registry import method_of
-
-    _, graph, gate = embedded_graph(None, dataset, model, edges, nodes, options)
-    method = method_of(gate)
-    if not method.proposes_links:
-        raise InputError(
-            f"{model} holds a {method.title}, which proposes no edges; use the linear method"
-        )
-    pairs, scores = gate.predict_links(graph, n=top)
-    proposed = [
-        {"source": one, "target": other, "probability": score}
-        for (one, other), score in zip(pairs.tolist(), scores.tolist(), strict=True)
-    ]
-    write_result(json, {"links": proposed})
-    if out is None:
-        print_rows(proposed)
-        return
-    import pyarrow as pa
-
-    from graphgate.io.table_files import write_table
-    from graphgate.io.tables import id_array
-
-    columns = {"source": id_array(pairs[:, 0]), "target": id_array(pairs[:, 1])}
-    write_table(out, pa.table(columns | {"probability": pa.array(scores)}))
-    say(f"wrote {len(pairs):,} proposed edges to {out}")
+    write_result(json, content, {"seed": seed}, scores, spent)

@@ -8,63 +8,54 @@ from typing import TYPE_CHECKING, Any
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import (
-    check_memory,
-    naming_files,
-    parse_batch_size,
-    parse_dims,
-    read_named_graph,
-)
+from graphgate.cli.inputs import check_memory, naming_files, read_named_graph
+from graphgate.cli.method_options import METHOD_OPTIONS
 from graphgate.cli.options import GraphOptions
 from graphgate.errors import InputError
+from graphgate.estimators.registry import EMBEDDERS, find_method, method_of
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
 
-METHODS = ("linear", "gate")
 
+def choose_method(method: str | None, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The method that is named, else the one whose options are given, and its parameters.
 
-def chosen_method(
-    method: str | None, gate: Mapping[str, Any], linear: Mapping[str, Any] | None = None
-) -> str:
-    """The method that is named, else the one whose options are given, else "linear".
-
-    gate, linear : options that only that method has, None where they are not given.
+    given : values of options of methods, by name; None for those that are not given.
     """
-    if method is not None and method not in METHODS:
-        raise InputError(f"unknown method {method!r}; use {' or '.join(METHODS)}")
-    of_gate = [name for name, value in gate.items() if value is not None]
-    of_linear = [name for name, value in (linear or {}).items() if value is not None]
-    chosen = method or ("gate" if of_gate else "linear")
-    foreign = of_gate if chosen == "linear" else of_linear
-    if foreign:
-        other = METHODS[chosen == "linear"]
-        raise InputError(
-            f"{_option(foreign[0])} is an option of --method {other}; omit it, or use that method"
-        )
-    if method is None and of_gate:
-        say(f"{_option(of_gate[0])} selects --method gate", err=True)
-    return chosen
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    if method is not None and method not in EMBEDDERS:
+        raise InputError(f"unknown method {method!r}; use {' or '.join(EMBEDDERS)}")
+    default = next(iter(EMBEDDERS))
+    values = {METHOD_OPTIONS[name]: value for name, value in given.items() if value is not None}
+    selecting = [option for option in values if option.method != default]
+    chosen = method or (selecting[0].method if selecting else default)
+    for option in values:
+        if option.method != chosen:
+            raise InputError(
+                f"{option.flag} is an option of --method {option.method}; omit it, or use that "
+                "method"
+            )
+    if method is None and selecting:
+        say(f"{selecting[0].flag} selects --method {chosen}", err=True)
+    parsed = {option.parameter: option.parse(value) for option, value in values.items()}
+    return chosen, {name: value for name, value in parsed.items() if name is not None}
 
 
 def make_estimator(
-    method: str, given: Mapping[str, Any], options: GraphOptions, seed: int = 0
+    method: str, params: Mapping[str, Any], options: GraphOptions, seed: int = 0
 ) -> Estimator:
-    """An estimator with the parameters that are given, and defaults for those that are None."""
-    params = {name: value for name, value in given.items() if value is not None}
-    common: dict[str, Any] = {"random_state": seed, "scale": not options.no_scale}
-    if "dims" in params:
-        params["dims"] = parse_dims(params["dims"])
-    if "batch_size" in params:
-        params["batch_size"] = parse_batch_size(params["batch_size"])
-    from graphgate.estimators.loading import named_estimator
+    """An unfitted estimator with these parameters."""
+    given = {name: value for name, value in params.items() if value is not None}
+    estimator: Estimator = EMBEDDERS[method].maker()(
+        **given, random_state=seed, scale=not options.no_scale
+    )
+    return estimator
 
-    return named_estimator(method, params | common)
+
+def check_outputs(estimator: Estimator, given: Mapping[str, Any]) -> None:
+    """Refuse an output that the method of a fitted estimator does not have."""
+    choose_method(method_of(estimator).name, given)
 
 
 def embedded_graph(
@@ -78,18 +69,14 @@ def embedded_graph(
     """Name, graph and fitted estimator; without a saved model, one is fitted."""
     if model is not None and method is not None:
         raise InputError("the saved model has its method; omit --method")
-    gate = None if model is None else graphgate.load_model(model)
-    name, graph = read_named_graph(dataset, edges, nodes, options, gate)
-    if gate is not None:
-        return name, graph, gate
-    gate = make_estimator(chosen_method(method, {}), {}, options)
-    if edges is None:
-        from graphgate.estimators.registry import find_method, method_of
-
-        assert dataset is not None
-        row = find_method(method_of(gate).name)
-        gate.set_params(**row.published_params(dataset, "transductive"))
+    estimator = None if model is None else graphgate.load_model(model)
+    name, graph = read_named_graph(dataset, edges, nodes, options, estimator)
+    if estimator is not None:
+        return name, graph, estimator
+    chosen, _ = choose_method(method, {})
+    published = find_method(chosen).published_params(name, "transductive") if edges is None else {}
+    estimator = make_estimator(chosen, published, options)
     with naming_files(edges, nodes):
-        prepared = gate.prepare(graph)
-    check_memory(gate, prepared)
-    return name, graph, gate.fit(prepared)
+        prepared = estimator.prepare(graph)
+    check_memory(estimator, prepared)
+    return name, graph, estimator.fit(prepared)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +10,6 @@ import typer
 
 import graphgate
 from graphgate.errors import InputError
-from graphgate.io.spreadsheets import SAFE
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
@@ -54,69 +50,9 @@ Method = Annotated[
 ]
 
 
-def _gate_option(help: str) -> Any:
-    return typer.Option(help=help, rich_help_panel="Options of --method gate")
-
-
-def _linear_option(*names: str, help: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Options of --method linear")
-
-
-Components = Annotated[int | None, _linear_option(help="Size of the vectors; default: 128.")]
-NoStructure = Annotated[
-    bool | None,
-    _linear_option(
-        "--no-structure",
-        help="Ignore the position in the graph, so that the model can embed others.",
-    ),
-]
-Scratch = Annotated[
-    Path | None,
-    _linear_option(help="New folder for intermediate results, from which the same run resumes."),
-]
 MemoryLimit = Annotated[
     str | None,
     typer.Option(help="Limit on the memory of the process, such as 2GiB; default: free memory."),
-]
-ScoresOut = Annotated[
-    Path | None,
-    _linear_option(help="Write the probability of each edge, one row per edge: .parquet or .csv."),
-]
-Dims = Annotated[str | None, _gate_option("Sizes of the layers, separated by commas.")]
-Preset = Annotated[
-    str | None,
-    _gate_option(
-        "Published formulation: authors (reference implementation) or paper; default: our own, "
-        "which takes seconds."
-    ),
-]
-StructureWeight = Annotated[
-    float | None, _gate_option("λ, weight of the structure loss relative to the feature loss.")
-]
-Activation = Annotated[str | None, _gate_option("Activation function of every layer.")]
-Epochs = Annotated[
-    int | None, _gate_option("Number of training epochs, at most; default: that of the preset.")
-]
-LearningRate = Annotated[
-    float | None, _gate_option("Learning rate of Adam; default: that of the preset.")
-]
-Patience = Annotated[
-    int | None,
-    _gate_option("Stop after this many epochs without improvement; default: that of the preset."),
-]
-BatchSize = Annotated[
-    str | None,
-    _gate_option(
-        "Nodes in each part of the graph to train on, or full for the whole; default: auto, by the "
-        "size of the graph."
-    ),
-]
-PartsPerStep = Annotated[
-    int | None,
-    _gate_option("Parts in a step of training, shared by processes; default: one for each."),
-]
-CheckpointFile = Annotated[
-    Path | None, _gate_option("Save the training state here and resume from it.")
 ]
 Dtype = Annotated[str, typer.Option(help="Floating-point precision: float32 or float64.")]
 Seed = Annotated[int, typer.Option(help="Random seed, an integer ≥ 0.")]
@@ -128,10 +64,6 @@ Params = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the method; repeatable."),
 ]
-Device = Annotated[str | None, _gate_option("Device to compute on: cpu or cuda.")]
-AttentionOut = Annotated[
-    Path | None, _gate_option("Write attention, one row per edge: .parquet or .csv.")
-]
 ReconstructionOut = Annotated[
     Path | None, typer.Option(help="Write reconstructed features: .parquet, .csv or .npz.")
 ]
@@ -139,10 +71,24 @@ SpreadsheetSafe = Annotated[
     bool,
     typer.Option(
         "--spreadsheet-safe",
-        callback=lambda given: SAFE.set(given) and None,
         help="Put an apostrophe before CSV text that a spreadsheet would run as a formula.",
     ),
 ]
+TableOut = Annotated[
+    Path | None, typer.Option(help="Write the table to this .parquet or .csv file.")
+]
+EmbeddingFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="EMBEDDING", help="Embedding file: .parquet, .csv, .npz or .txt (word2vec text)."
+    ),
+]
+LabelTable = Annotated[
+    Path | None, typer.Option(help="Node table with labels; default: the embedding's own labels.")
+]
+IdColumn = Annotated[str, typer.Option("--id", help="Column with the node id in that table.")]
+LabelColumn = Annotated[str, typer.Option(help="Column with the label in that table.")]
+Top = Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")]
 Json = Annotated[
     Path | None,
     typer.Option(help="Write the result as JSON to this file, or to standard output (-)."),
@@ -226,23 +172,3 @@ class GraphOptions:
         options |= {name: given[name] for name in given if name != "no_scale"}
         options |= {name: options[name] or None for name in ("weight", "label") if name in options}
         return graphgate.ReadingOptions.from_dict(options)
-
-
-def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `GraphOptions` to a command, which receives them as `options`."""
-    own = inspect.signature(command, eval_str=True)
-    added = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for option in inspect.signature(GraphOptions, eval_str=True).parameters.values()
-    ]
-
-    @wraps(command)
-    def wrapper(*args: Any, **given: Any) -> None:
-        options = GraphOptions(**{option.name: given.pop(option.name) for option in added})
-        command(*args, options=options, **given)
-
-    # Typer reads the signature and the annotations.
-    kept = [each for each in own.parameters.values() if each.name != "options"]
-    wrapper.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
-    return wrapper

@@ -1,5 +1,6 @@
 """`graphgate outliers`: nodes whose features or edges are not as expected."""
 
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -18,18 +19,16 @@ from graphgate.cli.options import (
     Model,
     Nodes,
     SpreadsheetSafe,
-    reads_graph,
 )
-from graphgate.cli.program import ANSWERS, app, write_result
+from graphgate.cli.outputs import write_result, write_table
+from graphgate.cli.program import ANSWERS, app
 
 
 @app.command(
     rich_help_panel=ANSWERS,
     epilog="Example: graphgate outliers edges.csv --nodes nodes.csv --top 20",
 )
-@reads_graph
 def outliers(
-    options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
     dataset: Dataset = None,
@@ -41,6 +40,8 @@ def outliers(
     ] = None,
     json: Json = None,
     spreadsheet_safe: SpreadsheetSafe = False,
+    *,
+    options: GraphOptions,
 ) -> None:
     """Find nodes whose features, or whose edges, the reconstructions miss.
 
@@ -48,22 +49,24 @@ def outliers(
     given those of their neighborhood, and by their edges.
     """
     check_files(edges, nodes, model, table=out, json=json)
-    _, graph, gate = embedded_graph(method, dataset, model, edges, nodes, options)
-    found = graphgate.find_outliers(graph, gate)
-    rows = found.top(top)
-    cells = [[str(node), *("—" if v != v else f"{v:.3f}" for v in two)] for node, *two in rows]
+    _, graph, estimator = embedded_graph(method, dataset, model, edges, nodes, options)
+    result = graphgate.find_outliers(graph, estimator)
+    rows = result.top(top)
+    cells = [
+        [str(node), *("—" if isnan(score) else f"{score:.3f}" for score in scores)]
+        for node, *scores in rows
+    ]
     print_table(["node", "features", "edges"], cells)
     if out is not None:
-        import pyarrow as pa
-
-        from graphgate.io.table_files import write_table
-        from graphgate.io.tables import id_array
-
-        columns = {"features": pa.array(found.features), "edges": pa.array(found.edges)}
-        write_table(out, pa.table({"node_id": id_array(found.ids)} | columns))
+        columns = {"node_id": result.ids, "features": result.features, "edges": result.edges}
+        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
         say(f"wrote the scores of {graph.n_nodes:,} nodes to {out}")
-    nodes_found = [
-        {"node": node, "features": None if f != f else f, "edges": None if e != e else e}
-        for node, f, e in rows
+    listed = [
+        {"node": node}
+        | {
+            name: None if isnan(score) else score
+            for name, score in zip(("features", "edges"), scores, strict=True)
+        }
+        for node, *scores in rows
     ]
-    write_result(json, {"outliers": nodes_found})
+    write_result(json, {"outliers": listed})

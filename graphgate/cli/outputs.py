@@ -1,42 +1,45 @@
-"""What `embed` and `transform` write."""
+"""What commands write: results as JSON, tables, and what a model gives besides vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graphgate
-from graphgate.cli.console import print_table, say
-from graphgate.cli.methods import chosen_method
+from graphgate.cli.console import STDOUT, answer, print_table, say
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from graphgate.compute.neighbors import SimilarNodes
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
+    from graphgate.io.embeddings import Embedding
+
+_ID_COLUMNS = ("node_id", "similar_id", "source", "target")
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to write; None for those that were not requested."""
+    """Files and folders to write; None for those that were not requested."""
 
     embedding: Path | None
     model: Path | None = None
-    attention: Path | None = None
-    scores: Path | None = None
     reconstruction: Path | None = None
     page: Path | None = None
+    run: Path | None = None
+    store: Path | None = None
+    attention: Path | None = None
+    scores: Path | None = None
 
-    def check_method(self, method: str) -> None:
-        """Refuse an output that the method of a model does not have."""
-        gate = {"attention": self.attention}
-        chosen_method(method, gate, {"scores": self.scores})
-
-    def check_names(self, graph: Graph, gate: Estimator, run: Path | None = None) -> None:
+    def check_names(self, graph: Graph, gate: Estimator) -> None:
         """Before training: the formats can store these ids, labels and feature names."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
         from graphgate.io.model_outputs import check_feature_names
@@ -44,54 +47,97 @@ class Outputs:
         ending = ".parquet" if self.embedding is None else self.embedding.suffix.lower()
         labels = graph.label_values()
         stored_names(ending, graph.ids, labels if ending in LABEL_ENDINGS else None)
-        if run is not None:
+        if self.run is not None:
             stored_names(".parquet", graph.ids, labels)
         if self.reconstruction is not None:
             check_feature_names(self.reconstruction, getattr(gate, "feature_names_in_", None))
 
     def write(
-        self, graph: Graph, gate: Estimator, vectors: np.ndarray, encode: Callable[[], Any]
+        self,
+        graph: Graph,
+        gate: Estimator,
+        vectors: np.ndarray,
+        encode: Callable[[], Any],
+        *,
+        spreadsheet_safe: bool = False,
     ) -> None:
-        """Write what was requested; `encode` computes what there is besides vectors."""
-        from graphgate.io import model_outputs
+        """Write the files that were requested.
 
-        if self.embedding is not None:
-            graphgate.Embedding.of(graph, vectors).save(self.embedding)
-            say(f"wrote {graph.n_nodes:,} vectors of size {vectors.shape[1]} to {self.embedding}")
-        if self.model is not None:
-            gate.save(self.model)
-            say(f"wrote the model to {self.model}")
-        if not any((self.attention, self.scores, self.reconstruction, self.page)):
-            return
-        encoded = encode()
-        if self.attention is not None:
-            layers = (encoded.attention.encoder, encoded.attention.decoder)
-            model_outputs.write_attention(self.attention, graph.ids, *layers)
-            say(f"wrote the attention to {self.attention}")
-        if self.scores is not None:
-            if encoded.edge_values is None:
+        encode : computes what there is besides vectors.
+        """
+        with _formulas_marked(spreadsheet_safe):
+            if self.embedding is not None:
+                embedding = graphgate.Embedding.of(graph, vectors)
+                write_vectors(self.embedding, embedding, spreadsheet_safe=spreadsheet_safe)
+            if self.model is not None:
+                gate.save(self.model)
+                say(f"wrote the model to {self.model}")
+            if any((self.attention, self.scores, self.reconstruction, self.page)):
+                self._write_encoded(graph, gate, vectors, encode())
+
+    def _write_encoded(
+        self, graph: Graph, gate: Estimator, vectors: np.ndarray, encoded: Any
+    ) -> None:
+        from graphgate.io.model_outputs import write_reconstruction
+
+        if (path := self.attention or self.scores) is not None:
+            edge_values = encoded.edge_values
+            if edge_values is None:
                 raise InputError(
                     "there are too few edges to learn how likely one is; omit --scores"
                 )
-            model_outputs.write_edge_scores(self.scores, graph.ids, encoded.edge_values.average)
-            say(f"wrote the edge scores to {self.scores}")
+            edge_values.write(path, graph.ids)
+            say(f"wrote the {edge_values.name.replace('_', ' ')} to {path}")
         if self.reconstruction is not None:
             names = getattr(gate, "feature_names_in_", None)
-            features = encoded.reconstruction()
-            model_outputs.write_reconstruction(self.reconstruction, graph.ids, features, names)
+            write_reconstruction(self.reconstruction, graph.ids, encoded.reconstruction(), names)
             say(f"wrote the reconstruction to {self.reconstruction}")
         if self.page is not None:
-            title = self.page.stem
-            graphgate.write_page(self.page, graph, vectors, encoded.edge_values, title=title)
-            size = self.page.stat().st_size / 2**20
-            say(f"wrote {self.page} ({size:.1f} MiB); open it in a browser")
+            graphgate.write_page(
+                self.page, graph, vectors, encoded.edge_values, title=self.page.stem
+            )
+            say_page(self.page)
 
 
-def similar_rows(found: SimilarNodes) -> list[dict[str, Any]]:
+def write_vectors(path: Path, embedding: Embedding, *, spreadsheet_safe: bool) -> None:
+    with _formulas_marked(spreadsheet_safe):
+        embedding.save(path)
+    n, size = embedding.vectors.shape
+    say(f"wrote {n:,} vectors of size {size} to {path}")
+
+
+def say_page(path: Path) -> None:
+    say(f"wrote {path} ({path.stat().st_size / 2**20:.1f} MiB); open it in a browser")
+
+
+def write_table(path: Path, columns: dict[str, Any], *, spreadsheet_safe: bool) -> None:
+    """Write columns by name; node ids and labels are kept as what they are."""
+    import pyarrow as pa
+
+    from graphgate.io import table_files
+    from graphgate.io.tables import id_array, value_array
+
+    arrays = {
+        name: id_array(values)
+        if name in _ID_COLUMNS
+        else value_array(values, name)
+        if name == "label"
+        else pa.array(values)
+        for name, values in columns.items()
+    }
+    with _formulas_marked(spreadsheet_safe):
+        table_files.write_table(path, pa.table(arrays))
+
+
+def _formulas_marked(spreadsheet_safe: bool) -> AbstractContextManager[None]:
+    return graphgate.spreadsheet_safe() if spreadsheet_safe else nullcontext()
+
+
+def similar_rows(similar: SimilarNodes) -> list[dict[str, Any]]:
     """One row per query node and node similar to it, of plain values."""
     return [
         {"node": name, "rank": rank, "similar": other, "cosine": value}
-        for name, others, values in zip(*(part.tolist() for part in found), strict=True)
+        for name, others, values in zip(*(part.tolist() for part in similar), strict=True)
         for rank, (other, value) in enumerate(zip(others, values, strict=True), start=1)
     ]
 
@@ -103,3 +149,40 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
         for row in rows
     ]
     print_table(list(rows[0]), cells)
+
+
+def print_graph(graph: Graph) -> None:
+    """Summarize a graph on standard error, including how many nodes have no edges."""
+    isolated = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
+    nodes = "node has" if isolated == 1 else "nodes have"
+    say(repr(graph) + (f"; {isolated:,} {nodes} no edges" if isolated else ""), err=True)
+
+
+def write_result(path: Path | None, *parts: Mapping[str, Any]) -> None:
+    """Write the parts of a result as JSON, with the command and the versions that produced it."""
+    if path is not None:
+        from graphgate.io.provenance import versions
+
+        content: dict[str, Any] = {}
+        for part in (*parts, {"command": command_line(), "versions": versions()}):
+            if repeated := content.keys() & part.keys():
+                raise KeyError(f"two values of the result are named {min(repeated)!r}")
+            content |= part
+        write_content(path, content)
+
+
+def write_content(path: Path | None, content: Any) -> None:
+    """Write JSON to a file, or to standard output."""
+    if path is not None:
+        from graphgate.io.files import json_text, write_json
+
+        if path == STDOUT:
+            answer(json_text(content))
+            return
+        write_json(path, content)
+        say(f"wrote {path}")
+
+
+def command_line() -> str:
+    """The command as the user gave it."""
+    return " ".join(["graphgate", *sys.argv[1:]])

@@ -10,26 +10,14 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import check_files, check_memory, naming_files
-from graphgate.cli.methods import chosen_method, make_estimator
-from graphgate.cli.options import (
-    EDGES,
-    Components,
-    Dims,
-    Epochs,
-    GraphOptions,
-    Json,
-    Method,
-    Nodes,
-    NoStructure,
-    Seed,
-    reads_graph,
-)
-from graphgate.cli.outputs import print_rows, similar_rows
-from graphgate.cli.program import EMBEDDINGS, app, print_graph, write_result
+from graphgate.cli.method_options import only_options
+from graphgate.cli.methods import choose_method, make_estimator
+from graphgate.cli.options import EDGES, GraphOptions, Json, Method, Nodes, Seed, Top
+from graphgate.cli.outputs import print_graph, print_rows, similar_rows, write_result
+from graphgate.cli.program import EMBEDDINGS, app
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.compute.neighbors import SimilarNodes
     from graphgate.store.drift import Drift
     from graphgate.store.store import StoreChange
 
@@ -51,48 +39,37 @@ VectorsOut = Annotated[
     Path | None, typer.Option(help="Write the vectors that are new or have changed to this file.")
 ]
 Ids = Annotated[list[str] | None, typer.Option(help="Node id; repeatable.")]
+OF_METHODS = only_options("components", "no_structure", "dims", "epochs")
 
 
 @store.command(epilog="Example: graphgate store create people edges.csv --nodes nodes.csv")
-@reads_graph
 def create(
     folder: Folder,
     edges: Annotated[Path, EDGES],
-    options: GraphOptions,
     nodes: Nodes = None,
     method: Method = None,
     seed: Seed = 0,
-    components: Components = None,
-    no_structure: NoStructure = None,
-    dims: Dims = None,
-    epochs: Epochs = None,
+    *,
+    given: Annotated[dict[str, Any], OF_METHODS],
+    options: GraphOptions,
 ) -> None:
     """Create a store from a graph: learn a model and embed every node.
 
     `graphgate embed … --store STORE` does the same with all options of a method.
     """
-    from graphgate.io.files import check_new_folder
-
-    check_new_folder(folder)
-    check_files(edges, nodes)
-    chosen = chosen_method(
-        method,
-        {"dims": dims, "epochs": epochs},
-        {"components": components, "no_structure": no_structure},
-    )
-    linear = {"n_components": components, "structure": None if no_structure is None else False}
-    params: dict[str, Any] = linear if chosen == "linear" else {"dims": dims, "epochs": epochs}
+    check_files(edges, nodes, store=folder)
+    chosen, params = choose_method(method, given)
     reading = options.reading().to_dict()
     graph = graphgate.read_graph(edges, nodes, **reading)
     print_graph(graph)
-    gate = make_estimator(chosen, params, options, seed)
+    estimator = make_estimator(chosen, params, options, seed)
     with naming_files(edges, nodes):
-        prepared = gate.prepare(graph)
-        check_memory(gate, prepared)
-        gate.fit(prepared)
-        gate.notes_["reading"] = reading
-        made = graphgate.Store.create(folder, graph, gate)
-    say(f"created {folder} with {len(made):,} vectors of size {made.info().n_components}")
+        prepared = estimator.prepare(graph)
+        check_memory(estimator, prepared)
+        estimator.fit(prepared)
+        estimator.notes_["reading"] = reading
+        created = graphgate.Store.create(folder, graph, estimator)
+    say(f"created {folder} with {len(created):,} vectors of size {created.info().n_components}")
 
 
 @store.command(
@@ -144,13 +121,13 @@ def info(
     """Show what a store holds, and how far its vectors may be off."""
     check_files(json=json)
     opened = graphgate.Store.open(folder)
-    found = opened.info()
-    kind = f"{'weighted ' * found.weighted}{'directed' if found.directed else 'undirected'}"
+    state = opened.info()
+    kind = f"{'weighted ' * state.weighted}{'directed' if state.directed else 'undirected'}"
     say(
-        f"version {found.version}: {found.n_nodes:,} nodes, {found.n_edges:,} {kind} edges, "
-        f"vectors of size {found.n_components} by {found.method}"
+        f"version {state.version}: {state.n_nodes:,} nodes, {state.n_edges:,} {kind} edges, "
+        f"vectors of size {state.n_components} by {state.method}"
     )
-    say(found.accuracy())
+    say(state.accuracy())
     measured = {}
     if measure:
         cosines = opened.cosines_to_exact()
@@ -159,7 +136,7 @@ def info(
             f"measured: cosine to the exact vector {cosines.mean():.6f} on average, "
             f"{cosines.min():.6f} at least"
         )
-    write_result(json, found._asdict(), measured)
+    write_result(json, state._asdict(), measured)
 
 
 @store.command(epilog="Example: graphgate store history people")
@@ -168,14 +145,14 @@ def history(folder: Folder, json: Json = None) -> None:
     check_files(json=json)
     rows = [
         [
-            str(each.version),
-            f"{each.time:%Y-%m-%d %H:%M:%S}",
-            each.action,
-            f"{each.details['n_nodes']:,}",
-            f"{each.details['n_edges']:,}",
-            each.model,
+            str(version.version),
+            f"{version.time:%Y-%m-%d %H:%M:%S}",
+            version.action,
+            f"{version.details['n_nodes']:,}",
+            f"{version.details['n_edges']:,}",
+            version.model,
         ]
-        for each in graphgate.Store.open(folder).history()
+        for version in graphgate.Store.open(folder).history()
     ]
     heads = ["version", "time (UTC)", "action", "nodes", "edges", "model"]
     print_table(heads, rows)
@@ -186,18 +163,18 @@ def history(folder: Folder, json: Json = None) -> None:
 def check(folder: Folder, json: Json = None) -> None:
     """Read everything in a store, and report what is damaged."""
     check_files(json=json)
-    found = graphgate.Store.open(folder).check()
+    inspection = graphgate.Store.open(folder).check()
     say(
-        f"read {found.n_files:,} files of {found.n_versions:,} versions "
-        f"({found.n_bytes / 2**20:.1f} MiB)"
+        f"read {inspection.n_files:,} files of {inspection.n_versions:,} versions "
+        f"({inspection.n_bytes / 2**20:.1f} MiB)"
     )
-    if found.n_unneeded:
-        say(f"{found.n_unneeded:,} files belong to no version; `store prune` removes them")
-    for problem in found.problems:
+    if inspection.n_unneeded:
+        say(f"{inspection.n_unneeded:,} files belong to no version; `store prune` removes them")
+    for problem in inspection.problems:
         say(problem)
-    write_result(json, found._asdict())
-    if found.problems:
-        raise InputError(f"{folder} is damaged: {found.problems[0]}")
+    write_result(json, inspection._asdict())
+    if inspection.problems:
+        raise InputError(f"{folder} is damaged: {inspection.problems[0]}")
     say("no damage was found")
 
 
@@ -206,8 +183,8 @@ def rollback(
     folder: Folder, version: Annotated[int, typer.Argument(help="Version to return to.")]
 ) -> None:
     """Make an older version the current one; this is a new version, and nothing is lost."""
-    made = graphgate.Store.open(folder, version).rollback(version)
-    say(f"version {made.version} is version {version} again")
+    current = graphgate.Store.open(folder, version).rollback(version)
+    say(f"version {current.version} is version {version} again")
 
 
 @store.command(epilog="Example: graphgate store prune people --keep 7")
@@ -217,8 +194,8 @@ def prune(
 ) -> None:
     """Forget old versions with their models, and free the space that only they need."""
     opened = graphgate.Store.open(folder)
-    made = opened.prune(keep)
-    say(f"version {made.version}: {len(opened.history()):,} versions are kept")
+    current = opened.prune(keep)
+    say(f"version {current.version}: {len(opened.history()):,} versions are kept")
 
 
 @store.command(epilog="Example: graphgate store erase people ada bob")
@@ -237,24 +214,24 @@ def erase(
     from graphgate.io.files import read_text
 
     check_files(file)
-    wanted = list(ids or [])
+    erased = list(ids or [])
     if file is not None:
-        wanted += [line for line in read_text(file).split("\n") if line]
-    if not wanted:
+        erased += [line for line in read_text(file).split("\n") if line]
+    if not erased:
         raise InputError("no node to erase is given; pass ids, or --ids FILE")
     opened = graphgate.Store.open(folder)
     before = opened.version
-    made = opened.erase(wanted)
-    if made.version == before:
+    current = opened.erase(erased)
+    if current.version == before:
         say(
-            f"version {made.version}: no version has these nodes; what an interrupted change had "
-            "left is deleted"
+            f"version {before}: no version has these nodes; what an interrupted change had left is "
+            "deleted"
         )
         return
     say(
-        f"version {made.version}: {made.details['erased']:,} nodes are erased, and all older "
+        f"version {current.version}: {current.details['erased']:,} nodes are erased, and all older "
         f"versions with them; the model was fitted from scratch on the other "
-        f"{made.details['n_nodes']:,} nodes, so what was learned from older vectors must be "
+        f"{current.details['n_nodes']:,} nodes, so what was learned from older vectors must be "
         "learned again"
     )
 
@@ -262,8 +239,8 @@ def erase(
 @store.command(epilog="Example: graphgate store refresh people")
 def refresh(folder: Folder) -> None:
     """Compute all vectors again from the whole graph, so that they are exact."""
-    made = graphgate.Store.open(folder).refresh()
-    say(f"version {made.version}: all {made.details['n_nodes']:,} vectors are exact")
+    current = graphgate.Store.open(folder).refresh()
+    say(f"version {current.version}: all {current.details['n_nodes']:,} vectors are exact")
 
 
 @store.command(epilog="Example: graphgate store refit people --json drift.json")
@@ -296,7 +273,7 @@ def similar(
         Path | None, typer.Option(help="Node table of nodes that are not stored, in place of ids.")
     ] = None,
     edges: Annotated[Path | None, typer.Option(help="Edge table of these nodes.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")] = 10,
+    top: Top = 10,
     where: Annotated[
         str | None, typer.Option(help="Condition on the attributes of neighbors, as in SQL.")
     ] = None,
@@ -308,12 +285,15 @@ def similar(
     check_files(nodes, edges, json=json)
     opened = graphgate.Store.open(folder)
     if node:
-        _report_similar(opened.similar(node, n_neighbors=top, where=where), json)
-        return
-    with naming_files(edges, nodes):
-        found = opened.embed(edges, nodes)
-    near = opened.similar(vectors=found.vectors, n_neighbors=top, where=where)
-    _report_similar(near._replace(ids=found.ids), json)
+        neighbors = opened.similar(node, n_neighbors=top, where=where)
+    else:
+        with naming_files(edges, nodes):
+            embedding = opened.embed(edges, nodes)
+        neighbors = opened.similar(vectors=embedding.vectors, n_neighbors=top, where=where)
+        neighbors = neighbors._replace(ids=embedding.ids)
+    rows = similar_rows(neighbors)
+    print_rows(rows)
+    write_result(json, {"similar": rows})
 
 
 @store.command(epilog="Example: graphgate store export people --out embedding.parquet")
@@ -362,20 +342,14 @@ def _report(change: StoreChange, out: Path | None, *, with_changed: bool) -> Non
             f"{len(change.changed.ids):,} further vectors updated"
         )
     if out is not None:
-        found = change.vectors() if with_changed else change.added
-        found.save(out)
-        say(f"wrote {len(found.ids):,} vectors to {out}")
+        vectors = change.vectors() if with_changed else change.added
+        vectors.save(out)
+        say(f"wrote {len(vectors.ids):,} vectors to {out}")
 
 
-def _report_drift(found: Drift, json: Path | None) -> None:
-    for sentence in found.sentences():
+def _report_drift(drift: Drift, json: Path | None) -> None:
+    for sentence in drift.sentences():
         say(sentence)
-    rows = [[str(node), f"{distance:.4f}"] for node, distance in found.most_moved]
+    rows = [[str(node), f"{distance:.4f}"] for node, distance in drift.most_moved]
     print_table(["moved most", "cosine distance"], rows)
-    write_result(json, found.to_dict())
-
-
-def _report_similar(found: SimilarNodes, json: Path | None) -> None:
-    rows = similar_rows(found)
-    print_rows(rows)
-    write_result(json, {"similar": rows})
+    write_result(json, drift.to_dict())

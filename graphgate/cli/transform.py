@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import graphgate
-from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files, naming_files, read_extended
+from graphgate.cli.method_options import only_options
+from graphgate.cli.methods import check_outputs
 from graphgate.cli.options import (
     EDGES,
     EMBEDDING_OUT,
-    AttentionOut,
-    Device,
     GraphOptions,
     Nodes,
     ReconstructionOut,
-    ScoresOut,
     SpreadsheetSafe,
-    reads_graph,
 )
-from graphgate.cli.outputs import Outputs
-from graphgate.cli.program import EMBEDDINGS, app, print_graph
+from graphgate.cli.outputs import Outputs, print_graph, write_vectors
+from graphgate.cli.program import EMBEDDINGS, app
 from graphgate.errors import InputError
+
+OldEdges = Annotated[
+    Path | None, typer.Option("--with", metavar="OLD_EDGES", help="Edges of the old graph.")
+]
+OldNodes = Annotated[
+    Path | None, typer.Option(metavar="OLD_NODES", help="Nodes of the graph in --with.")
+]
 
 
 @app.command(
@@ -32,30 +36,23 @@ from graphgate.errors import InputError
     epilog="Example: graphgate transform model.safetensors edges.csv --nodes nodes.csv "
     "--out embedding.parquet",
 )
-@reads_graph
 def transform(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="Model saved by `graphgate embed`.")
     ],
     edges: Annotated[Path, EDGES],
     out: Annotated[Path, EMBEDDING_OUT],
-    options: GraphOptions,
     nodes: Nodes = None,
-    with_edges: Annotated[
-        Path | None,
-        typer.Option("--with", metavar="OLD_EDGES", help="Edges of the old graph."),
-    ] = None,
-    with_nodes: Annotated[
-        Path | None, typer.Option(metavar="OLD_NODES", help="Nodes of the graph in --with.")
-    ] = None,
+    with_edges: OldEdges = None,
+    with_nodes: OldNodes = None,
     only: Annotated[
         str, typer.Option(help="Which vectors to write: all, or new for those not in --with.")
     ] = "all",
     reconstruction: ReconstructionOut = None,
-    scores: ScoresOut = None,
-    attention: AttentionOut = None,
-    device: Device = None,
+    *,
+    given: Annotated[dict[str, Any], only_options("scores", "attention", "device")],
     spreadsheet_safe: SpreadsheetSafe = False,
+    options: GraphOptions,
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
 
@@ -64,13 +61,12 @@ def transform(
     as many hops as the model has layers. An edge to a node that is in no table is an error. Tables
     are read as in training unless options say otherwise. `graphgate store` keeps the graph for you.
     """
-    outputs = Outputs(out, attention=attention, scores=scores, reconstruction=reconstruction)
+    device = given.pop("device")
+    outputs = Outputs(out, reconstruction=reconstruction, **given)
     _check_only(only, with_edges, with_nodes, outputs)
     check_files(model, edges, nodes, with_edges, with_nodes, **vars(outputs))
-    from graphgate.estimators.registry import method_of
-
     gate = graphgate.load_model(model, device=device)
-    outputs.check_method(method_of(gate).name)
+    check_outputs(gate, given)
     try:
         graph, new = read_extended(options, edges, nodes, gate, with_edges, with_nodes)
     except graphgate.UnknownNodesError as error:
@@ -81,11 +77,12 @@ def transform(
     with naming_files(edges, nodes):
         encoded = gate.encode(graph)
     if only == "all":
-        outputs.write(graph, gate, encoded.embedding, lambda: encoded)
-    else:
-        found = graphgate.Embedding(graph.ids[new], encoded.embedding[new], columns=graph.columns)
-        found.save(out)
-        say(f"wrote {len(found.ids):,} vectors of size {found.vectors.shape[1]} to {out}")
+        vectors = encoded.embedding
+        outputs.write(graph, gate, vectors, lambda: encoded, spreadsheet_safe=spreadsheet_safe)
+        return
+    vectors = encoded.embedding[new]
+    embedding = graphgate.Embedding(graph.ids[new], vectors, columns=graph.columns)
+    write_vectors(out, embedding, spreadsheet_safe=spreadsheet_safe)
 
 
 def _check_only(

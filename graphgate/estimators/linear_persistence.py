@@ -14,7 +14,7 @@ from graphgate.estimators.hyperparameters import AUTO, DTYPES, LARGEST_SEED
 from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
-from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates, FeatureSource
+from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates, FeatureSource, sources_of_groups
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
 from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.linear_plan import LARGE, Sizes
@@ -28,6 +28,7 @@ PARAMS: Schema = {
     "n_components": int,
     "structure": bool,
     "weights": (dict, str, type(None)),
+    "groups": (list, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,
@@ -38,6 +39,7 @@ _MODEL: Schema = {
     "sources": list,
     "evidence": (dict, type(None)),
     "shortest": _NUMBER,
+    "unit_from": _NUMBER,
     "strength": _NUMBER,
     "r2": _NUMBER,
     "n_coordinates": int,
@@ -96,6 +98,7 @@ def save_linear_gate(path: Path | str, saved: SavedLinearGATE) -> None:
             "sources": [asdict(source) for source in coordinates.sources],
             "evidence": None if model.evidence is None else asdict(model.evidence),
             "shortest": coordinates.shortest,
+            "unit_from": coordinates.unit_from,
             "strength": reconstruction.strength,
             "r2": reconstruction.r2,
             "n_coordinates": len(coordinates.center),
@@ -140,15 +143,21 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     if sizes["ids"] is not None:
         ids = _read_ids(tensors, sizes["ids"], sizes["n_known"], what)
     check_tensors(tensors, expected, what)
+    sources = tuple(
+        FeatureSource(**source | {k: float(source[k]) for k in ("scale", "weight")})
+        for source in sizes["sources"]
+    )
+    places = np.repeat(np.arange(len(sources)), [source.n_features for source in sources])
+    if params["groups"] is not None:
+        _, places = sources_of_groups(params["groups"])
     coordinates = Coordinates(
         tensors["weights"].numpy(),
-        tuple(
-            FeatureSource(**source | {k: float(source[k]) for k in ("scale", "weight")})
-            for source in sizes["sources"]
-        ),
+        sources,
+        places,
         tensors.get("components"),
         tensors["center"],
         float(sizes["shortest"]),
+        float(sizes["unit_from"]),
     )
     model = LinearModel(
         float(sizes["unit"]),
@@ -190,6 +199,14 @@ def _check_header(
             and 0 < source["weight"] <= largest
             for source in sizes["sources"]
         ),
+        "groups": params["groups"] is None
+        or (
+            state.fitted_on.content == "features"
+            and params["weights"] is not None
+            and all(isinstance(name, str) for name in params["groups"])
+            and [(s.name, s.n_features) for s in sources_of_groups(params["groups"])[0]]
+            == [(s["name"], s["n_features"]) for s in sizes["sources"]]
+        ),
         "evidence": (sizes["evidence"] is None)
         == (params["weights"] is None or state.fitted_on.content == "edges")
         and _has_shape_of_evidence(sizes["evidence"], len(sizes["sources"])),
@@ -203,6 +220,7 @@ def _check_header(
             )
         ),
         "shortest": 0 <= sizes["shortest"] <= largest,
+        "unit_from": 0 <= sizes["unit_from"] <= largest,
         "strength": 0 < sizes["strength"] <= largest,
         "r2": -largest <= sizes["r2"] <= 1,
         "n_coordinates": 1 <= r <= min(state.n_features, MOST.coordinates)

@@ -62,24 +62,26 @@ def _onnx_model(estimator: LinearGATE) -> Any:
         "projection": projection,
         "weights": model.reconstruction.weights.numpy(),
         "nothing": np.zeros((), dtype=projection.dtype),
-        "tiny": np.full((), 1e-30, dtype=projection.dtype),
     }
     rank = 0 if model.structure is None else model.structure.rank
     sizes = {name: rank if VIEWS[name].source == "structure" else r for name in model.weights}
     nodes = []
     for name in sizes:
-        rows, shortest = name, model.coordinates.shortest
+        rows, coordinates = name, model.coordinates
+        limits = {"shortest": coordinates.shortest, "unit_from": coordinates.unit_from}
         if VIEWS[name].predicted:
             rows = f"{name}_predicted"
             nodes.append(helper.make_node("MatMul", [name, "weights"], [rows]))
         if VIEWS[name].source == "structure":
-            shortest = SHORTEST_FACTORS
-        constants[f"{name}_shortest"] = np.array(shortest, dtype=projection.dtype)
+            limits = {"shortest": SHORTEST_FACTORS, "unit_from": 0.0}
+        limits["unit_from"] = max(limits["unit_from"], 1e-30)
+        for limit, length in limits.items():
+            constants[f"{name}_{limit}"] = np.array(length, dtype=projection.dtype)
         constants[f"{name}_weight"] = np.array(model.weights[name], dtype=projection.dtype)
         steps: list[tuple[str, list[str], str, dict[str, Any]]] = [
             ("ReduceL2", [rows], "length", {"axes": [1], "keepdims": 1}),
             ("Greater", [f"{name}_length", f"{name}_shortest"], "long", {}),
-            ("Max", [f"{name}_length", "tiny"], "divisor", {}),
+            ("Max", [f"{name}_length", f"{name}_unit_from"], "divisor", {}),
             ("Div", [rows, f"{name}_divisor"], "divided", {}),
             ("Where", [f"{name}_long", f"{name}_divided", "nothing"], "unit", {}),
             ("Mul", [f"{name}_unit", f"{name}_weight"], "block", {}),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -71,13 +72,16 @@ STEP = {"step": (0.0, 1.0)}  # for the structure decoder
 class WeightOptions:
     """What weights are chosen from.
 
-    sources : of the features, in their order; without any, they are one source.
+    sources : of the features; without any, they are one source.
+    places : (F,) the number of the source of each feature; None where those of a source are
+        adjacent, in the order of the sources.
     given : weights by the name of a view or source, which are not chosen.
     chosen : whether the others are, rather than those of `VIEWS`; not where features were computed
         from the edges.
     """
 
     sources: Sequence[FeatureSource] = ()
+    places: np.ndarray | None = None
     given: Mapping[str, float] = field(default_factory=dict)
     chosen: bool = False
 
@@ -97,7 +101,8 @@ def solve(
     """What is learned from a graph with features, and the embedding of its nodes, (N, D)."""
     options = options or WeightOptions()
     n, sizes, draws = graph.n_nodes, Sizes.of(graph.n_nodes), Draws(seed, graph.id_ranks)
-    coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws, options.sources)
+    rank, places = sizes.coordinates, options.places
+    coordinates, z = Coordinates.fit(graph.x, engine, rank, draws, options.sources, places)
     unit = mean_weight(graph)
     matrices, known = {}, None
     if structure and graph.n_edges:
@@ -116,7 +121,7 @@ def solve(
         weights = view_weights(base, evidence, of_sources)
         sources = tuple(map(FeatureSource.weighted, coordinates.sources, of_sources))
         if len(sources) > 1:
-            coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, apart, sources)
+            coordinates, z = Coordinates.fit(graph.x, engine, rank, apart, sources, places)
         else:
             coordinates = replace(coordinates, sources=sources)
     weights = {name: options.given.get(name, weight) for name, weight in weights.items()}
@@ -125,7 +130,7 @@ def solve(
     operator = Propagation(graph, unit, engine.dtype)
     matrices |= propagated("nodes", engine, operator, z, POLYNOMIALS, masked)
     reconstruction = ridge(engine, matrices["seen"], matrices["own"], engine.own(hidden))
-    views = Views(weights, reconstruction.weights, coordinates.shortest)
+    views = Views(weights, reconstruction.weights, coordinates)
     blocks = engine.rows(views.stacked, *(matrices[name] for name in weights))
     stacked = StackedViews(engine, blocks, sum(matrices[name].shape[1] for name in weights))
     projection, _ = right_singular_vectors(stacked, n_components, draws.normal)
@@ -215,19 +220,19 @@ class Views:
 
     weights : of views, by name, in the order of their columns.
     b : (r, r), the map from context to coordinates.
-    shortest : length below which a row of coordinates is due to rounding.
+    coordinates : of which the views are.
     """
 
     weights: Mapping[str, float]
     b: Tensor
-    shortest: float
+    coordinates: Coordinates
 
     def block(self, name: str, state: Tensor) -> Tensor:
         """The columns of one view, (m, ·), of nodes with these states."""
-        view, shortest = VIEWS[name], self.shortest
+        view, limits = VIEWS[name], (self.coordinates.shortest, self.coordinates.unit_from)
         if view.source == "structure":
-            shortest = SHORTEST_FACTORS
-        return self.weights[name] * unit_rows(state @ self.b if view.predicted else state, shortest)
+            limits = (SHORTEST_FACTORS, 0.0)
+        return self.weights[name] * unit_rows(state @ self.b if view.predicted else state, *limits)
 
     def stacked(self, *states: Tensor) -> Tensor:
         """The columns of all views, (m, 4r + k), from states in the order of `weights`."""
@@ -235,10 +240,10 @@ class Views:
         return torch.cat(blocks, dim=1)
 
 
-def unit_rows(vectors: Tensor, shortest: float) -> Tensor:
-    """Rows of length 1; rows shorter than `shortest` become zero."""
+def unit_rows(vectors: Tensor, shortest: float, unit_from: float = 0.0) -> Tensor:
+    """Rows of length 1, or less below `unit_from`; rows shorter than `shortest` become zero."""
     lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return torch.where(lengths > shortest, vectors / lengths.clamp_min(1e-30), 0.0)
+    return torch.where(lengths > shortest, vectors / lengths.clamp_min(max(unit_from, 1e-30)), 0.0)
 
 
 # --- what is learned -----------------------------------------------------------------------------
@@ -265,7 +270,7 @@ class LinearModel:
 
     @property
     def views(self) -> Views:
-        return Views(self.weights, self.reconstruction.weights, self.coordinates.shortest)
+        return Views(self.weights, self.reconstruction.weights, self.coordinates)
 
     def states(self, graph: Graph, engine: Columns, *, step: bool = False) -> "States":
         """The states of the nodes of a graph with features; `step` for the structure decoder."""

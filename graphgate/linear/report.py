@@ -1,17 +1,19 @@
 """Label-free diagnostics of a fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from html import escape
 
+from graphgate.linear.coordinates import MATRIX
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
-from graphgate.linear.evidence import Evidence, Prediction
+from graphgate.linear.evidence import Prediction
 from graphgate.linear.model import LinearModel
 from graphgate.linear.weights import SIGNIFICANT
 
 LITTLE = 0.001  # R² below which edges say next to nothing about features
 UNSUPPORTED = 0.1  # weight of a source below which it is named
 EDGES_TELL = 0.6  # AUC of hidden edges from which on edges predict edges
-_NAMED = 5  # sources
+_NAMED = 5  # sources, in a sentence
+_LISTED = 30  # sources, in the table
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,12 @@ class LinearReport:
         were too few edges to hide, or too few other pairs.
     edge_weights : the weight of each term of the structure decoder.
     structure_rank : number of structure factors, 0 where they are not used.
+    weights : of the views, by name.
+    sources : of the features, by name; none where weights were not chosen from the graph.
+    structure_r2 : of structure factors, from all sources; None where there are none, or it is not
+        significant.
+    alignment : the correlation of nodes with the mean of their neighbors; None where there are no
+        edges, or they say nothing about the features.
     """
 
     n_coordinates: int
@@ -50,10 +58,24 @@ class LinearReport:
     edge_auc: float | None
     edge_weights: dict[str, float]
     structure_rank: int
+    weights: dict[str, float]
+    sources: dict[str, SourceReport] = field(default_factory=dict)
+    structure_r2: float | None = None
+    alignment: float | None = None
 
     @property
     def edges_add_little(self) -> bool:
         return self.r2 is not None and self.r2 < LITTLE
+
+    @property
+    def edges_tell(self) -> bool:
+        """Whether hidden edges are found."""
+        return self.edge_auc is not None and self.edge_auc >= EDGES_TELL
+
+    @property
+    def unsupported(self) -> list[str]:
+        """The names of sources that nothing else in the data supports, and that count little."""
+        return [name for name, source in self.sources.items() if source.weight < UNSUPPORTED]
 
     def sentences(self) -> list[str]:
         """The report in words."""
@@ -74,44 +96,49 @@ class LinearReport:
         return sentences + self._unusual()
 
     def _unusual(self) -> list[str]:
-        if not self.edges_add_little:
-            return []
-        return [
-            "The edges say next to nothing about the features: vectors of the features alone "
-            "may serve you as well or better, so compare both on your task."
-        ]
-
-
-@dataclass(frozen=True)
-class WeightsReport(LinearReport):
-    """The report where weights were chosen from the graph.
-
-    weights : of the views, by name.
-    sources : of the features, by name.
-    structure_r2 : of structure factors, from all sources; None where there are none, or it is not
-        significant.
-    alignment : the correlation of nodes with the mean of their neighbors; None where there are no
-        edges, or they say nothing about the features.
-    """
-
-    weights: dict[str, float]
-    sources: dict[str, SourceReport]
-    structure_r2: float | None
-    alignment: float | None
-
-    @property
-    def unsupported(self) -> list[str]:
-        """The names of sources that nothing else in the data supports, and that count little."""
-        return [name for name, source in self.sources.items() if source.weight < UNSUPPORTED]
-
-    @property
-    def edges_tell(self) -> bool:
-        """Whether hidden edges are found."""
-        return self.edge_auc is not None and self.edge_auc >= EDGES_TELL
+        sentences = []
+        unsupported = self.unsupported
+        if unsupported:
+            names = ", ".join(repr(name) for name in unsupported[:_NAMED])
+            more = len(unsupported) - _NAMED
+            names += f" and {more:,} more" if more > 0 else ""
+            what, counts, them = f"{names}, so they", "count", "them"
+            if unsupported == [MATRIX]:
+                what = "the features, so they"
+            elif len(unsupported) == 1:
+                what, counts, them = f"{names}, so it", "counts", "it"
+            sentences.append(
+                f"Nothing else in the data supports {what} {counts} little; weights= brings {them} "
+                "back."
+            )
+            if len(unsupported) == len(self.sources):
+                sentences.append(
+                    "Vectors describe the edges."
+                    if self.edges_tell
+                    else "The edges do not predict each other either, so vectors may be of little "
+                    "use."
+                )
+                return sentences
+        if self.alignment is not None and self.alignment < 0:
+            sentences.append(
+                "Edges join unlike nodes: the features of neighbors differ more than those of "
+                "random nodes, so a node's own features count more."
+            )
+        if self.edges_add_little and self.edges_tell:
+            sentences.append(
+                "The edges say next to nothing about the features, but predict each other: the two "
+                "describe different things."
+            )
+        elif self.edges_add_little:
+            sentences.append(
+                "The edges say next to nothing about the features: vectors of the features alone "
+                "may serve you as well or better, so compare both on your task."
+            )
+        return sentences
 
     def table(self) -> str:
         """Sources and views with their weights, and what predicts each source, as text."""
-        rows = [tuple(map(str, row)) for row in self._rows()]
+        rows = self._rows()
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = (
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
@@ -134,48 +161,16 @@ class WeightsReport(LinearReport):
 
         rows: list[tuple[str, ...]]
         rows = [("source or view", "weight", "from own", "from neighbors", "from structure")]
-        for name, s in self.sources.items():
+        for name, s in list(self.sources.items())[:_LISTED]:
             r2s = (percent(r2) for r2 in (s.own, s.neighbors, s.structure))
             rows.append((name, f"{s.weight:.2f}", *r2s))
+        if (more := len(self.sources) - _LISTED) > 0:
+            rows.append((f"and {more:,} more", "", "", "", ""))
         for name, weight in self.weights.items():
-            from_features = percent(self.structure_r2) if name == "factors" else ""
+            predicted = name == "factors" and bool(self.sources)
+            from_features = percent(self.structure_r2) if predicted else ""
             rows.append((f"({name})", f"{weight:.2f}", from_features, "", ""))
         return rows
-
-    def _unusual(self) -> list[str]:
-        unsupported = self.unsupported
-        if unsupported and len(unsupported) == len(self.sources):
-            if self.edges_tell:
-                return [
-                    "Neither the edges nor other columns support the features, so vectors describe "
-                    "the edges."
-                ]
-            return [
-                "Nothing in the data supports anything else: neither the edges nor other columns "
-                "support the features, and the edges do not predict each other, so vectors may be "
-                "of little use."
-            ]
-        sentences = []
-        if unsupported:
-            names = ", ".join(repr(name) for name in unsupported[:_NAMED])
-            more = len(unsupported) - _NAMED
-            names += f" and {more:,} more" if more > 0 else ""
-            sentences.append(
-                f"Nothing else in the data supports {names}, so they count little; give them a "
-                "weight in weights= if they matter to you."
-            )
-        if self.alignment is not None and self.alignment < 0:
-            sentences.append(
-                "Edges join unlike nodes: the features of neighbors differ more than those of "
-                "random nodes, so a node's own features count more."
-            )
-        if self.edges_add_little and self.edges_tell:
-            return [
-                *sentences,
-                "The edges say next to nothing about the features, but predict each other: the two "
-                "describe different things.",
-            ]
-        return sentences + super()._unusual()
 
 
 def report_on(
@@ -190,26 +185,25 @@ def report_on(
         None if decoder is None else decoder.auc,
         weights,
         0 if model.structure is None else model.structure.rank,
+        dict(model.weights),
     )
-    return report if model.evidence is None else _with_weights(report, model, model.evidence)
-
-
-def _with_weights(report: LinearReport, model: LinearModel, evidence: Evidence) -> WeightsReport:
-    def significant(prediction: Prediction) -> float | None:
-        return prediction.r2 if prediction.z > SIGNIFICANT[0] and prediction.r2 > 0 else None
-
+    evidence = model.evidence
+    if evidence is None:
+        return report
     sources = {
         source.name: SourceReport(
-            source.weight, *map(significant, (found.own, found.neighbors, found.structure))
+            source.weight, *map(_significant, (seen.own, seen.neighbors, seen.structure))
         )
-        for source, found in zip(model.coordinates.sources, evidence.sources, strict=True)
+        for source, seen in zip(model.coordinates.sources, evidence.sources, strict=True)
     }
     related = any(source.neighbors is not None for source in sources.values())
-    weights = [source.weight for source in sources.values()]
-    return WeightsReport(
-        **vars(report),
-        weights=dict(model.weights),
+    return replace(
+        report,
         sources=sources,
-        structure_r2=significant(evidence.structure),
-        alignment=evidence.alignment(weights) if related else None,
+        structure_r2=_significant(evidence.structure),
+        alignment=evidence.alignment([s.weight for s in sources.values()]) if related else None,
     )
+
+
+def _significant(prediction: Prediction) -> float | None:
+    return prediction.r2 if prediction.z > SIGNIFICANT[0] and prediction.r2 > 0 else None

@@ -6,6 +6,7 @@ cannot flip a choice, and the same for all graphs; docs/linear_form.md has the f
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,7 +20,7 @@ from graphgate.linear.matrices import neighbor_means, times
 
 MOST_SOURCES = 256  # above which all features are one source
 FLOOR = 0.02  # weight of a source that nothing else supports
-LOUDEST = 8.0  # by how much own features are raised where neighbors do not stand for them
+LOUDEST = 5.6  # by how much own features are raised where neighbors do not stand for them
 SIGNIFICANT = (4.0, 7.0)  # z of what is noise, and of what is not
 ENOUGH = 0.0005  # R² that earns half of the weight
 ADDED = (0.0, 0.03)  # of the explained variance, the share that neighbors add to own columns
@@ -83,7 +84,7 @@ def _layout(z: Source, n_factors: int, edges: bool, draws: Draws) -> tuple[Tenso
     source_of: list[int] = []
     blocks: list[tuple[Tensor, ...]] = []
     neighbors_of: list[Tensor] = []
-    width = near = first = 0
+    width = near = 0
 
     def mapped(features: Tensor, projected: bool) -> Tensor:
         if projected and v is not None:
@@ -95,8 +96,7 @@ def _layout(z: Source, n_factors: int, edges: bool, draws: Draws) -> tuple[Tenso
         return m
 
     for number, source in enumerate(coordinates.sources):
-        features = torch.arange(first, first + source.n_features)
-        first += source.n_features
+        features = torch.from_numpy(np.flatnonzero(coordinates.places == number))
         projected = v is not None and source.n_features > cap
         halves: tuple[Tensor, ...] = (features,)
         if source.divisible and len(features) > 1:

@@ -1,8 +1,7 @@
-"""What remains of a store without some nodes, as if they had never been stored."""
+"""A store without some nodes, as if they had never been stored."""
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,39 +15,24 @@ from graphgate.io.id_columns import rows_of
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 
 
-class Remainder(NamedTuple):
-    """The rows of the other nodes, sorted, and of the edges between them; `n_gone` nodes go."""
-
-    nodes: pa.Table
-    edges: pa.Table
-    n_gone: int
-
-    @property
-    def numbers(self) -> np.ndarray:
-        found: np.ndarray = self.nodes.column(NUMBER).to_numpy()
-        return found
-
-
 def ever_stored(ids: pa.ChunkedArray, snapshots: Iterable[Snapshot]) -> np.ndarray:
     """(M,) whether a node with an id is in any of the snapshots that can be read."""
-    found = np.zeros(len(ids), dtype=bool)
+    ever = np.zeros(len(ids), dtype=bool)
     for snapshot in snapshots:
         with suppress(InputError):
-            found |= rows_of(snapshot.find("nodes", ID, ids, [ID]).column(ID), ids) >= 0
-    return found
+            ever |= rows_of(snapshot.find("nodes", ID, ids, [ID]).column(ID), ids) >= 0
+    return ever
 
 
-def without_nodes(snapshot: Snapshot, ids: pa.ChunkedArray) -> Remainder:
-    """What is left without the nodes with these ids, stored or not."""
+def without_nodes(snapshot: Snapshot, ids: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
+    """The rows of all other nodes, sorted by number, and of the edges between them."""
     nodes, edges = snapshot.read("nodes").sort_by(NUMBER), snapshot.read("edges")
-    gone = pc.is_in(nodes.column(ID), ids)
-    numbers = nodes.filter(gone).column(NUMBER)
-    nodes = nodes.filter(pc.invert(gone))
+    nodes = nodes.filter(pc.invert(pc.is_in(nodes.column(ID), ids)))
     if not len(nodes):
         raise InputError("the store would have no nodes; delete its folder instead")
     for end in ("source", "target"):
-        edges = edges.filter(pc.invert(pc.is_in(edges.column(end), numbers)))
-    return Remainder(nodes, edges, len(numbers))
+        edges = edges.filter(pc.is_in(edges.column(end), nodes.column(NUMBER)))
+    return nodes, edges
 
 
 def fitted_afresh(estimator: Estimator, graph: Graph) -> Estimator:
@@ -63,6 +47,10 @@ def fitted_afresh(estimator: Estimator, graph: Graph) -> Estimator:
 
 
 def refuse_never_stored(ids: pa.ChunkedArray, ever: np.ndarray) -> None:
+    """Refuse ids that no version has.
+
+    ever : (M,) which of them any version has.
+    """
     if not ever.all():
         missing = listing([repr(one) for one in ids.filter(pa.array(~ever)).to_pylist()])
         raise InputError(

@@ -56,12 +56,18 @@ class LanceTables:
         with lance_errors(folder):
             self._connection = module.connect(str(folder.resolve()))
 
-    def open(self, name: str, version: int | None = None) -> "LanceTable":
-        """A version of a table; the last one for None."""
+    def open(self, name: str, version: int, *, to_write: bool = False) -> "LanceTable":
+        """A version of a table.
+
+        to_write : make it the last version of the table, so that it can be changed.
+        """
         with lance_errors(self._folder):
-            table = LanceTable(self._connection.open_table(name), self._folder)
-        if version is not None:
-            table.checkout(version)
+            opened = self._connection.open_table(name)
+            if not to_write or opened.version != version:
+                opened.checkout(version)
+                if to_write:
+                    opened.restore()
+        table = LanceTable(opened, self._folder)
         _check_schema(table.schema, f"{self._folder}: the table of {name}", name)
         return table
 
@@ -122,16 +128,6 @@ class LanceTable:
     def delete(self, condition: str) -> None:
         with lance_errors(self._folder):
             self._table.delete(condition)
-
-    def checkout(self, version: int) -> None:
-        """Show an older version."""
-        with lance_errors(self._folder):
-            self._table.checkout(version)
-
-    def restore(self) -> None:
-        """Make the version that is shown the last one, so that it can be changed."""
-        with lance_errors(self._folder):
-            self._table.restore()
 
     def compact(self) -> None:
         """Merge small files and update indices, until there is nothing left to do.

@@ -95,7 +95,7 @@ class Store(StoreView):
         estimator = LinearGATE() if estimator is None else estimator
         if not hasattr(estimator, "fit_"):
             estimator.fit(graph)
-        numbers = np.arange(graph.n_nodes)
+        n, numbers = graph.n_nodes, np.arange(graph.n_nodes)
         content = graph.x if graph.attributes is None else graph.attributes
         nodes = node_columns(numbers, id_array(graph.ids), content, graph.label_values())
         tables = {
@@ -103,10 +103,9 @@ class Store(StoreView):
             "edges": edge_rows(*edge_list(graph)),
             "vectors": vector_rows(numbers, _states(estimator, graph), _sums(graph)),
         }
-        counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
-        details = exact_details(1, **counts, next_number=graph.n_nodes)
-        database = Database.create(path, tables, details, _saver(estimator))
-        return cls(database, database.version())
+        details = exact_details(1, n_nodes=n, n_edges=graph.n_edges, next_number=n)
+        Database.create(path, tables, details, _saver(estimator))
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: StrPath, version: int | None = None) -> "Store":
@@ -165,7 +164,8 @@ class Store(StoreView):
         with self._database.writing() as writer:
             self._follow(writer)
             graph = self.graph()
-            return self._replaced("refresh", writer, _states(self.model(), graph), graph)
+            states = _states(self.model(), graph)
+            return self._replaced("refresh", writer, graph, states)
 
     def cosines_to_exact(self) -> np.ndarray:
         """(N,) cosine between the stored vector of each node and the exact one.
@@ -179,12 +179,12 @@ class Store(StoreView):
     def refit(self, estimator: Estimator | None = None) -> Drift:
         """Fit the model again, on all that is stored, and report what has changed.
 
-        `LinearGATE` is solved anew; `GATE` starts from its weights. The new vectors are rotated
-        onto the old ones (orthogonal Procrustes), so what was learned from old vectors remains
-        usable. Only a `GATE` whose activation is not the identity cannot be rotated. The old
+        `LinearGATE` is solved again; `GATE` starts from its weights. The new vectors are rotated
+        onto the old ones (orthogonal Procrustes), so that classifiers trained on old vectors keep
+        working. Only a `GATE` whose activation is not the identity cannot be rotated. The old
         version is kept.
 
-        estimator : another one, not fitted, in place of the stored one.
+        estimator : an estimator that is not fitted, in place of the stored one.
         """
         with self._database.writing() as writer:
             self._follow(writer)
@@ -193,22 +193,22 @@ class Store(StoreView):
             known = load_model(self.model_file)
             fresh = (known if estimator is None else estimator).refitted(graph, size)
             fresh.notes_ = dict(known.notes_)
-            columns = _states(fresh, graph)
-            rotation = rotation_onto(columns[VECTOR], before.vectors)
+            states = _states(fresh, graph)
+            rotation = rotation_onto(states[VECTOR], before.vectors)
             if (rotated := fresh.fit_.rotated(rotation)) is not None:
-                columns[VECTOR] = (columns[VECTOR] @ rotation).astype(columns[VECTOR].dtype)
+                states[VECTOR] = (states[VECTOR] @ rotation).astype(states[VECTOR].dtype)
                 fresh = fresh.with_fit(rotated)
-            self._replaced("refit", writer, columns, graph, fresh)
+            self._replaced("refit", writer, graph, states, fresh)
             return drift_between(before, self._side(), encoder, refitted=True)
 
     def drift(self, since: int | None = None) -> Drift:
-        """What has changed since an older version.
+        """Report what has changed since an older version.
 
-        since : the default is the version in which the model was fitted; if that is this one, the
-            one before it.
+        since : the default is the version in which the model was fitted or, if that is this one,
+            the one before it.
         """
-        history = self.history()
         if since is None:
+            history = self.history()
             fitted = min(each.version for each in history if each.model == self._version.model)
             since = fitted if fitted < self.version else max(history[0].version, self.version - 1)
         older = self._database.version(since)
@@ -217,41 +217,21 @@ class Store(StoreView):
         encoder = old.estimator.encoder_
         return drift_between(old._side(), self._side(), encoder, refitted=refitted_since)
 
-    def _replaced(
-        self,
-        action: str,
-        writer: Writer,
-        columns: dict[str, np.ndarray],
-        graph: Graph,
-        estimator: Estimator | None = None,
-    ) -> Version:
-        """Write the vectors of all nodes and perhaps a model, and become a view of the version."""
-        numbers = self._nodes_in_order[0]
-        writer.replace("vectors", vector_rows(numbers, columns, _sums(graph)))
-        counts = {name: writer.last.details[name] for name in ("n_nodes", "n_edges", "next_number")}
-        details = exact_details(writer.last.version + 1, **counts)
-        save = None if estimator is None else _saver(estimator)
-        made = writer.commit(action, details, save)
-        self._show(self._database, made)
-        return made
-
     def rollback(self, version: int) -> Version:
         """Make an older version the last one again; nothing is lost, this is a new version."""
         with self._database.writing(last_lost=True) as writer:
-            old = writer.version(version)
+            old = self._database.version(version)
             # A number is never given to a second node, or versions could not be compared.
             more = {"of": version, "next_number": writer.last.details["next_number"]}
-            made = writer.commit_again(old, "rollback", old.details | more)
-            self._show(self._database, made)
-        return made
+            return self._showing(writer.commit_again(old, "rollback", old.details | more))
 
     def erase(self, nodes: Any) -> Version:
         """Delete all traces of nodes, and with them the history: the new version is the only one.
 
-        What remains is fitted from scratch, so that neither weights nor words come from these
-        nodes; the vectors are those of a new store of the other nodes, and do not lie in the space
-        of the old ones. An interrupted erasure is completed by the next change, such as `erase` of
-        the same nodes. A process that still reads an older version will fail.
+        The model is fitted from scratch on the other nodes, so that neither weights nor words come
+        from the erased ones; the vectors are those of a new store of the other nodes, and are not
+        comparable with the old ones. The next change, such as `erase` of the same nodes, completes
+        an interrupted erasure. A process that still reads an older version will fail.
 
         nodes : one id or a list of ids, each of which any version must have. If none has any of
             them, what interrupted changes have left is deleted; an error if there is nothing.
@@ -263,19 +243,14 @@ class Store(StoreView):
             if not ever.any() and (writer.completed or writer.forget()):
                 return writer.last
             refuse_never_stored(ids, ever)
-            rest = without_nodes(writer, ids)
-            graph = self._graph_of(rest.nodes, rest.edges)
+            rows, edges = without_nodes(writer, ids)
+            graph = self._graph_of(rows, edges)
             fresh = fitted_afresh(load_model(self.model_file), graph)
-            columns = _states(fresh, graph)
-            writer.replace("nodes", rest.nodes)
-            writer.replace("edges", rest.edges)
-            writer.replace("vectors", vector_rows(rest.numbers, columns, _sums(graph)))
-            counts = {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
-            counts |= {"next_number": writer.last.details["next_number"], "erased": rest.n_gone}
-            details = exact_details(writer.last.version + 1, **counts)
-            made = writer.commit(ERASE, details, _saver(fresh), keep=1)
-            self._show(self._database, made)
-        return made
+            states = _states(fresh, graph)
+            writer.replace("nodes", rows)
+            writer.replace("edges", edges)
+            erased = len(self) - graph.n_nodes
+            return self._replaced(ERASE, writer, graph, states, fresh, keep=1, erased=erased)
 
     def prune(self, keep: int = 1) -> Version:
         """Forget old versions with their models, and free the space that only they need.
@@ -289,9 +264,7 @@ class Store(StoreView):
             raise InputError(f"at least one version must be kept, got keep={keep}")
         with self._database.writing() as writer:
             writer.compact()
-            made = writer.commit("prune", writer.last.details, keep=keep)
-            self._show(self._database, made)
-        return made
+            return self._showing(writer.commit("prune", writer.last.details, keep=keep))
 
     def _change(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
         """What a batch would change in this version."""
@@ -303,6 +276,11 @@ class Store(StoreView):
         if writer.last.version != self.version:
             self._show(self._database, writer.last)
 
+    def _showing(self, version: Version) -> Version:
+        """Become a view of a version that was made."""
+        self._show(self._database, version)
+        return version
+
     def _applied(self, action: str, change: Change, writer: Writer) -> StoreChange:
         """Write a change, and become a view of the version that it makes."""
         if not change:
@@ -310,7 +288,7 @@ class Store(StoreView):
             return StoreChange(self.version, none, none, 0, 0)
         update = Update.of(change, writer, self.estimator)
         update.write(writer)
-        self._show(self._database, writer.commit(action, update.details(writer.last.details)))
+        self._showing(writer.commit(action, update.details(writer.last.details)))
         new = update.region.new
         return StoreChange(
             self.version,
@@ -319,6 +297,28 @@ class Store(StoreView):
             len(change.removed),
             len(change.pairs),
         )
+
+    def _replaced(
+        self,
+        action: str,
+        writer: Writer,
+        graph: Graph,
+        states: dict[str, np.ndarray],
+        estimator: Estimator | None = None,
+        keep: int | None = None,
+        **counts: int,
+    ) -> Version:
+        """Write exact vectors of all nodes and perhaps a model, and show the version made.
+
+        graph : its nodes are the rows of the node table, by number.
+        """
+        numbers = np.sort(writer.read("nodes", [NUMBER]).column(NUMBER).to_numpy())
+        writer.replace("vectors", vector_rows(numbers, states, _sums(graph)))
+        counts |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+        counts["next_number"] = writer.last.details["next_number"]
+        save = None if estimator is None else _saver(estimator)
+        details = exact_details(writer.number, **counts)
+        return self._showing(writer.commit(action, details, save, keep))
 
 
 def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:

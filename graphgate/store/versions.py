@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,9 @@ class Version:
         """Those of the files that are in these folders."""
         starts = tuple(f"{name}/" for name in names)
         return {name: code for name, code in self.files.items() if name.startswith(starts)}
+
+
+NOTHING = Version(0, 1, datetime.min.replace(tzinfo=UTC), "", {}, "", {}, {})  # before the first
 
 
 def version_numbers(folder: Path) -> list[int]:

@@ -821,7 +821,7 @@ def test_the_list_of_commands_is_complete():
         for app in (cli.app, paper)
         for c in app.registered_commands
     }
-    for group in (cli.datasets.data, cli.store.store):
+    for group in (cli.data.data, cli.store.store):
         names |= {c.name or c.callback.__name__ for c in group.registered_commands}
     listed = {command[-1] for command in COMMANDS if command}
     assert names == {name.removesuffix("_data") for name in listed} - {"data", "store"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from forks import fork
 
-from graphgate.cli.program import write_result
+from graphgate.cli.outputs import write_result
 from graphgate.errors import InputError, InputWarning, printable
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\ne,a\n"

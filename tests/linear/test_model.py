@@ -39,12 +39,12 @@ def states_of(model: LinearModel, graph: Graph) -> States:
 def dense_blocks(model: LinearModel, graph: Graph) -> np.ndarray:
     """Own features, reconstruction, two steps, sixteen steps, place; with their weights."""
     own, step = model.coordinates.transform(graph.x).numpy(), operator(graph, model.unit)
-    context = smoothing(step, 10, 0.15) @ own
+    context, unit_from = smoothing(step, 10, 0.15) @ own, model.coordinates.unit_from
     parts = [
-        0.5 * unit(own),
-        unit(context @ model.reconstruction.weights.numpy()),
-        unit(smoothing(step, 2, 0.33) @ own),
-        unit(averaging(step, 16, 0.05) @ own),
+        0.5 * unit(own, unit_from),
+        unit(context @ model.reconstruction.weights.numpy(), unit_from),
+        unit(smoothing(step, 2, 0.33) @ own, unit_from),
+        unit(averaging(step, 16, 0.05) @ own, unit_from),
     ]
     if model.structure is not None:
         rows = {node: at for at, node in enumerate(model.structure.ids.tolist())}
@@ -172,7 +172,7 @@ def test_what_is_used_without_edges():
     assert model.structure is None
     assert "factors" not in states
     assert model.unit == 1
-    own = unit(model.coordinates.transform(graph.x).numpy())
+    own = unit(model.coordinates.transform(graph.x).numpy(), model.coordinates.unit_from)
     blocks = np.concatenate([0.5 * own, 0 * own, own, own], axis=1)
     np.testing.assert_allclose(z @ z.T, blocks @ blocks.T, atol=1e-9)
 
@@ -181,6 +181,17 @@ def test_rows_of_length_one():
     rows = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1e-9, 0.0], [2e-3, 0.0]])
     found = unit_rows(rows, 1e-3)
     np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [0, 0], [1, 0]], rtol=1e-6)
+    found = unit_rows(rows, 1e-3, unit_from=1.0)
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [0, 0], [2e-3, 0]], rtol=1e-6)
+
+
+def test_a_number_that_is_nearly_all_there_is_does_not_become_its_sign():
+    x = np.random.default_rng(0).normal(size=(80, 6)) * [1, *[0.02] * 5]
+    graph = Graph(x)
+    model, states, _ = fit(graph, structure=False)
+    near = np.abs(x[:, 0] - x[:, 0].mean()) < 0.5
+    own = model.views.block("own", states["own"].whole())[near, 0]
+    assert np.corrcoef(own, x[near, 0])[0, 1] > 0.999
 
 
 def test_rounding_is_not_blown_up_to_unit_vectors():

@@ -8,13 +8,13 @@ import pytest
 from graphgate import Graph, LinearGATE
 from graphgate.datasets.planted import PLANTED, irrelevant_columns
 from graphgate.linear.edge_decoder import TERMS
-from graphgate.linear.report import LITTLE, LinearReport, SourceReport, WeightsReport
+from graphgate.linear.report import LITTLE, LinearReport, SourceReport
 
 pytestmark = pytest.mark.numerical
 
 
 def report(r2: float = 0.25, auc: float | None = 0.876) -> LinearReport:
-    return LinearReport(10, r2, 0.5623413, auc, {}, 4)
+    return LinearReport(10, r2, 0.5623413, auc, {}, 4, {})
 
 
 def test_the_report_in_words():
@@ -40,34 +40,35 @@ def test_edges_that_add_little_are_said(r2, little):
     assert "-" not in found.sentences()[0]  # an R² below zero is no prediction at all
 
 
-def with_sources(counts: dict[str, float], **fields) -> WeightsReport:
+def with_sources(counts: dict[str, float], **fields) -> LinearReport:
     sources = {name: SourceReport(weight, 0.1, None, 0.25) for name, weight in counts.items()}
-    given = WeightsReport(
-        **vars(report()), weights={}, sources=sources, structure_r2=None, alignment=None
-    )
-    return replace(given, **fields)
+    return replace(report(), sources=sources, **fields)
 
 
 def test_advice_never_points_away_from_edges_that_predict_edges():
-    sentences = " ".join(with_sources({"x": 1.0}, r2=0.0, edge_auc=0.9).sentences())
-    assert "vectors of the features alone" not in sentences
-    assert "describe different things" in sentences
+    for given in (report(0.0, 0.9), with_sources({"x": 1.0}, r2=0.0, edge_auc=0.9)):
+        sentences = " ".join(given.sentences())
+        assert "vectors of the features alone" not in sentences
+        assert "describe different things" in sentences
 
 
 def test_columns_without_support_are_named():
     assert report().sentences() == with_sources({"age": 1.0, "kind": 0.5}).sentences()
     *_, last = with_sources({"age": 0.02, "kind": 1.0}).sentences()
-    assert last.startswith("Nothing else in the data supports 'age', so they count little")
+    assert last == (
+        "Nothing else in the data supports 'age', so it counts little; weights= brings it back."
+    )
     many = {f"c{at}": 0.02 for at in range(8)} | {"kind": 1.0}
     assert "'c4' and 3 more" in with_sources(many).sentences()[-1]
 
 
 def test_nothing_at_all_supports_anything():
-    sentences = with_sources({"age": 0.02}, r2=0.0).sentences()
-    assert sentences[-1].endswith("so vectors describe the edges.")
-    assert "features alone" not in " ".join(sentences)
-    sentences = with_sources({"age": 0.02}, r2=0.0, edge_auc=0.52).sentences()
-    assert sentences[-1].startswith("Nothing in the data supports anything else")
+    *_, named, last = with_sources({"age": 0.02}, r2=0.0).sentences()
+    assert "supports 'age', so it counts little" in named
+    assert last == "Vectors describe the edges."
+    *_, named, last = with_sources({"x": 0.02}, r2=0.0, edge_auc=0.52).sentences()
+    assert "supports the features, so they count little" in named
+    assert last.endswith("so vectors may be of little use.")
 
 
 def test_edges_between_unlike_nodes_are_said():
@@ -84,6 +85,8 @@ def test_the_table_of_sources():
         "(own)             0.50",
         "(factors)         0.70         –",
     ]
+    many = with_sources({f"c{at}": 1.0 for at in range(33)}).table().splitlines()
+    assert (len(many), many[-1]) == (32, "and 3 more")
     html = found._repr_html_()
     assert "<td>&lt;b&gt;</td><td>0.02</td>" in html
     assert "Nothing else in the data supports &#x27;&lt;b&gt;&#x27;" in html
@@ -92,7 +95,7 @@ def test_the_table_of_sources():
 @pytest.mark.parametrize(
     ("planted", "words"),
     [
-        (irrelevant_columns(1), "so vectors describe the edges."),
+        (irrelevant_columns(1), "'noise 0', so it counts little; weights= brings it back. Vectors"),
         (irrelevant_columns(2, informative=1), "supports 'noise 0', 'noise 1', so they count"),
         (PLANTED["unlike neighbors"](0), "Edges join unlike nodes"),
     ],

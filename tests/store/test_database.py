@@ -193,6 +193,28 @@ def test_a_writer_decides_on_what_there_is_when_it_gets_the_lock(path, monkeypat
     )
 
 
+@pytest.mark.parametrize("name", [*CHANGES, "prune", "erase", "drift"])
+def test_the_history_is_read_once(path, monkeypatch, name):
+    for batch in (later(GRAPH, 30, 35), later(GRAPH, 35, 40)):
+        Store.open(path).add(batch)
+    read, reads = database.read_version, []
+
+    def noted(folder, number):
+        reads.append(number)
+        return read(folder, number)
+
+    monkeypatch.setattr(database, "read_version", noted)
+    store = Store.open(path)
+    more = {
+        "prune": lambda store: store.prune(2),
+        "erase": lambda store: store.erase("n4"),
+        "drift": lambda store: store.drift(),
+    }
+    {**CHANGES, **more}[name](store)
+    store.history()
+    assert sorted(reads) == sorted(set(reads))
+
+
 def test_a_number_is_not_given_to_a_second_node(path):
     store = Store.open(path)
     store.add(later(GRAPH, 30, 35))

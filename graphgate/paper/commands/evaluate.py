@@ -8,7 +8,8 @@ import graphgate
 from graphgate.cli.console import print_table
 from graphgate.cli.inputs import check_files, import_from_here, parse_params
 from graphgate.cli.options import Jobs, Json, Params
-from graphgate.cli.program import PAPER, write_result
+from graphgate.cli.outputs import write_result
+from graphgate.cli.program import PAPER
 from graphgate.paper.commands.group import paper, print_caveats
 
 

@@ -8,7 +8,7 @@ import typer
 import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.methods import embedded_graph
-from graphgate.cli.options import Dataset, Edges, GraphOptions, Model, Nodes, reads_graph
+from graphgate.cli.options import Dataset, Edges, GraphOptions, Model, Nodes
 from graphgate.cli.program import PICTURES
 from graphgate.paper.commands.group import paper
 
@@ -16,9 +16,7 @@ from graphgate.paper.commands.group import paper
 @paper.command(
     rich_help_panel=PICTURES, epilog="Example: graphgate figures --dataset cora --out figures"
 )
-@reads_graph
 def figures(
-    options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
     dataset: Dataset = None,
@@ -28,6 +26,8 @@ def figures(
     ),
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
     formats: Annotated[str, typer.Option(help="png, svg, pdf; separated by commas.")] = "png,svg",
+    *,
+    options: GraphOptions,
 ) -> None:
     """Draw the paper's figures: ablations, maps of nodes and edges, losses.
 

@@ -9,7 +9,8 @@ import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files, import_from_here
 from graphgate.cli.options import Jobs, Json
-from graphgate.cli.program import PAPER, write_content
+from graphgate.cli.outputs import write_content
+from graphgate.cli.program import PAPER
 from graphgate.errors import InputError
 from graphgate.paper.commands.group import paper, print_caveats
 

@@ -1,5 +1,7 @@
 """`graphgate data`: the citation graphs of the benchmarks."""
 
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +11,8 @@ import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.inputs import check_files
 from graphgate.cli.options import Json
-from graphgate.cli.program import PAPER, app, write_result
+from graphgate.cli.outputs import write_result
+from graphgate.cli.program import PAPER, app
 from graphgate.errors import InputError
 
 data = typer.Typer(
@@ -28,11 +31,12 @@ def list_data(json: Json = None) -> None:
     check_files(json=json)
     heads = ["dataset", "nodes", "edges", "distinct", "features", "classes", "split", "from"]
     rows = []
-    for row in map(load_dataset, NAMES):
-        ours = row.statistics
-        split = f"{ours.train}/{ours.val}/{ours.test} {row.split}"
-        counts = (ours.nodes, row.listed_edges, ours.edges, ours.features, ours.classes)
-        rows.append([row.name, *(f"{count:,}" for count in counts), split, row.origin])
+    for dataset in map(load_dataset, NAMES):
+        sizes = dataset.statistics
+        split = f"{sizes.train}/{sizes.val}/{sizes.test} {dataset.split}"
+        edges = (dataset.listed_edges, sizes.edges)
+        counts = (sizes.nodes, *edges, sizes.features, sizes.classes)
+        rows.append([dataset.name, *(f"{count:,}" for count in counts), split, dataset.origin])
     print_table(heads, rows)
     say("edges: as counted in the paper; distinct: undirected, without duplicates and loops")
     say("`graphgate data fetch` downloads the public split of Cora")
@@ -47,12 +51,12 @@ def fetch(
     folder: Annotated[Path | None, typer.Option(help="Destination; default: the cache.")] = None,
 ) -> None:
     """Download the public Planetoid files and verify their SHA-256 checksums."""
-    from graphgate.datasets.citation import NAMES, check_name, fetch_dataset
+    from graphgate.datasets.citation import NAMES, check_name
 
     for name in names or NAMES:
         check_name(name)
     for name in names or NAMES:
-        say(f"{name} is in {fetch_dataset(name, folder)}")
+        say(f"{name} is in {graphgate.fetch_dataset(name, folder)}")
 
 
 @data.command(epilog="Example: graphgate data export cora papers")
@@ -85,22 +89,19 @@ def verify(
     from graphgate.datasets.citation import NAMES, verify_dataset
 
     check_files(json=json)
-    rows, found = [], []
+    heads = ["file", "status", "where"]
+    rows, listed = [], []
     for name in names or NAMES:
-        statuses = verify_dataset(name)
-        found += statuses
-        for place in dict.fromkeys(status.place for status in statuses):
-            files = [status for status in statuses if status.place == place]
-            if len(files) > 1 and all(file.status == "missing" for file in files):
-                rows.append([f"{name}, {len(files)} files", "missing", place])
-            else:
-                rows += [[file.file, file.status, place] for file in files]
-    print_table(["file", "status", "where"], rows)
-    heads = ("file", "status", "where")
-    content = [dict(zip(heads, (e.file, e.status, e.place), strict=True)) for e in found]
-    write_result(json, {"files": content})
-    if bad := [row for row in found if row.status not in ("ok", "missing")]:
-        raise InputError(
-            f"{bad[0].file} ({bad[0].place}) is {bad[0].status}; remove it, or download it "
-            "again with `graphgate data fetch`"
-        )
+        for place, files in groupby(verify_dataset(name), attrgetter("place")):
+            copy = [[file.file, file.status, place] for file in files]
+            listed += copy
+            missing = len(copy) > 1 and all(status == "missing" for _, status, _ in copy)
+            rows += [[f"{name}, {len(copy)} files", "missing", place]] if missing else copy
+    print_table(heads, rows)
+    write_result(json, {"files": [dict(zip(heads, row, strict=True)) for row in listed]})
+    for file, status, place in listed:
+        if status not in ("ok", "missing"):
+            raise InputError(
+                f"{file} ({place}) is {status}; remove it, or download it again with "
+                "`graphgate data fetch`"
+            )

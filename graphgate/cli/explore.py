@@ -8,7 +8,7 @@ import typer
 from graphgate.cli.console import say
 from graphgate.cli.inputs import check_files
 from graphgate.cli.methods import embedded_graph
-from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes, reads_graph
+from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes
 from graphgate.cli.program import PICTURES, app
 from graphgate.errors import InputError
 
@@ -16,9 +16,7 @@ from graphgate.errors import InputError
 @app.command(
     rich_help_panel=PICTURES, epilog="Example: graphgate explore --dataset citeseer --out page.html"
 )
-@reads_graph
 def explore(
-    options: GraphOptions,
     edges: Edges = None,
     nodes: Nodes = None,
     dataset: Dataset = None,
@@ -31,6 +29,8 @@ def explore(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of the server; 0 picks a free one.")
     ] = 0,
+    *,
+    options: GraphOptions,
 ) -> None:
     """Write an interactive page of an embedded graph: a self-contained HTML file."""
     if out is None and not serve:

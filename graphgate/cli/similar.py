@@ -1,0 +1,90 @@
+"""`graphgate similar`: the most similar nodes of an embedding."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import graphgate
+from graphgate.cli.console import say
+from graphgate.cli.inputs import check_files
+from graphgate.cli.options import EmbeddingFile, Json, SpreadsheetSafe, TableOut, Top
+from graphgate.cli.outputs import print_rows, similar_rows, write_result, write_table
+from graphgate.cli.program import ANSWERS, app
+from graphgate.errors import InputError
+
+if TYPE_CHECKING:
+    from graphgate.graph.graph import Graph
+
+
+@app.command(
+    rich_help_panel=ANSWERS,
+    epilog="Example: graphgate similar embedding.parquet --node 12 --node 40 --top 10",
+)
+def similar(
+    embedding: EmbeddingFile,
+    node: Annotated[
+        list[str] | None, typer.Option(help="Node id to query; repeatable; default: all nodes.")
+    ] = None,
+    top: Top = 10,
+    edges: Annotated[
+        Path | None,
+        typer.Option(help="Edge table or graph file, to list what two nodes have in common."),
+    ] = None,
+    nodes: Annotated[Path | None, typer.Option(help="Node table of that graph.")] = None,
+    out: TableOut = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json: Json = None,
+) -> None:
+    """Find the most similar nodes by exact cosine similarity.
+
+    With --edges and --nodes, also list what they share: an edge, neighbors, words, categories.
+    """
+    check_files(embedding, edges, nodes, table=out, json=json)
+    if not node and out is None and json is None:
+        raise InputError("querying all nodes needs --out FILE or --json FILE")
+    if nodes is not None and edges is None:
+        raise InputError("--nodes describes the nodes of a graph; add --edges FILE")
+    vectors = graphgate.read_embedding(embedding)
+    ids = {str(name): name for name in vectors.ids.tolist()}
+    queried = [ids.get(name, name) for name in node] if node else None
+    neighbors = graphgate.similar(vectors, queried, n_neighbors=top)
+    rows = similar_rows(neighbors)
+    if edges is not None:
+        _add_shared(rows, graphgate.read_graph(edges, nodes))
+    write_result(json, {"similar": rows})
+    if out is not None:
+        n, k = neighbors.neighbors.shape
+        columns: dict[str, Any] = {
+            "node_id": neighbors.ids.repeat(k),
+            "rank": [row["rank"] for row in rows],
+            "similar_id": neighbors.neighbors.ravel(),
+            "cosine": neighbors.cosines.ravel(),
+        }
+        if edges is not None:
+            columns["shared"] = [row["shared"] for row in rows]
+        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
+    elif node:
+        print_rows(rows)
+
+
+def _add_shared(rows: list[dict[str, Any]], graph: Graph) -> None:
+    """Add what each query node and each node similar to it share, as text."""
+    ids = {str(node): node for node in graph.ids.tolist()}
+    for name, group in groupby(rows, itemgetter("node")):
+        same = list(group)
+        others = [row["similar"] for row in same]
+        if missing := [other for other in (name, *others) if str(other) not in ids]:
+            raise InputError(
+                f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
+            )
+        names = [ids[str(other)] for other in others]
+        for row, traits in zip(
+            same, graphgate.compare_nodes(graph, ids[str(name)], names), strict=True
+        ):
+            row["shared"] = str(traits)
