@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 WORKERS := -n auto --maxprocesses 8 --dist worksteal
 
+# Those that need neither other graphs nor root, WordNet or many hours; see CONTRIBUTING.md.
+BENCHMARKS := epoch growth linear fits layouts reading estimate commands explorer service \
+  cluster_number faults
+
 .PHONY: demo test test-slow test-all check processors site format benchmark results figures docs clean
 
 demo: $(VENV)/.run  ## train on bundled data; results go to demo/
@@ -25,7 +29,7 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/mypy
 
 processors: $(VENV)/.dev  ## run the numerical tests with the kernels of a processor without AVX-512
-	$(BIN)/python scripts/emulate_processors.py --only AVX2 $(WORKERS)
+	$(BIN)/python -m scripts.emulate_processors --only AVX2 $(WORKERS)
 
 site: $(VENV)/.dev  ## build the documentation in build/site and run its tutorials
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site
@@ -35,18 +39,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 benchmark: $(VENV)/.dev  ## renew results/benchmarks; needs an otherwise idle machine
-	$(BIN)/python benchmarks/epoch.py --json results/benchmarks/epoch.json
-	$(BIN)/python benchmarks/growth.py --json results/benchmarks/growth.json
-	$(BIN)/python benchmarks/blocked.py --json results/benchmarks/blocked.json
-	$(BIN)/python benchmarks/linear.py --json results/benchmarks/linear.json
-	$(BIN)/python benchmarks/fits.py --json results/benchmarks/fits.json
-	$(BIN)/python benchmarks/layouts.py --json results/benchmarks/layouts.json
-	$(BIN)/python benchmarks/reading.py --json results/benchmarks/reading.json
-	$(BIN)/python benchmarks/estimate.py --json results/benchmarks/estimate.json
-	$(BIN)/python benchmarks/commands.py --json results/benchmarks/commands.json
-	$(BIN)/python benchmarks/explorer.py --json results/benchmarks/explorer.json
-	$(BIN)/python benchmarks/service.py --json results/benchmarks/service.json
-	$(BIN)/python benchmarks/cluster_number.py --json results/benchmarks/cluster-number.json
+	for name in $(BENCHMARKS); do \
+	  $(BIN)/python -m benchmarks $$name --renew --json results/benchmarks/$$name.json || exit; \
+	done
 	$(MAKE) docs
 
 results: $(VENV)/.dev  ## run what is missing in results/runs; takes hours from scratch
@@ -65,7 +60,7 @@ figures: $(VENV)/.dev  ## redraw the figures in docs/ from results/ and a model 
 	$(BIN)/graphgate figures --dataset cora --out docs/images/figures --formats png
 
 docs: $(VENV)/.dev  ## rewrite the generated tables in README.md and docs/ from results/
-	$(BIN)/python scripts/render_tables.py
+	$(BIN)/python -m scripts.render_tables
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "graphgate needs Python 3.11 or newer; set PYTHON=")'

@@ -1,33 +1,25 @@
 """How often the number of clusters that `cluster(…, "auto")` chooses is right.
 
-    python benchmarks/cluster_number.py --seeds 1,2,3 --json FILE
+    python -m benchmarks cluster_number --json results/benchmarks/cluster_number.json
 
 Block graphs, whose number of blocks is known, and graphs without clusters: random ones, and
 continuous ones, which can be cut anywhere. The thresholds were chosen on graphs of some of these
 kinds with other seeds.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from machine import description, listed, use_threads
 from scipy.spatial import KDTree
 
+from benchmarks.runner import Measurements
 from graphgate import Graph, cluster, embed
-from graphgate.io.files import write_json
 
-MEASURED = Path(__file__).parents[1] / "results" / "benchmarks" / "cluster-number.json"
-Kind = dict[str, Any]
-# sizes of blocks, chance of an edge within and between blocks
-KINDS: dict[str, Kind] = {
+# sizes of blocks, probability of an edge within and between blocks
+BLOCKS: dict[str, dict[str, Any]] = {
     "2 blocks, close": {"sizes": [200] * 2, "within": 0.06, "between": 0.02, "words": 100},
     "3 blocks": {"sizes": [100] * 3, "within": 0.10, "between": 0.01},
     "4 blocks of 40 to 200": {"sizes": [200, 120, 80, 40], "within": 0.12, "between": 0.01},
@@ -105,46 +97,20 @@ CONTINUOUS: dict[str, Callable[[int], Graph]] = {
     "random geometric, large": partial(geometric, n=2000, radius=0.05),
 }
 
-
-def table() -> str:
-    """One row per kind of graph, from the stored result, and how many runs are right."""
-    stored = json.loads(MEASURED.read_text(encoding="utf-8"))
-    rows, right, runs = [], 0, 0
-    for each in stored["kinds"]:
-        blocks, found = each["blocks"], each["found"]
-        close = [abs(k - blocks) <= 1 if blocks > 1 else k == 1 for k in found]
-        right, runs = right + sum(close), runs + len(found)
-        clusters = ", ".join("none" if k == 1 else str(k) for k in found)
-        cells = (each["kind"], f"{each['nodes']:,}", "none" if blocks == 1 else blocks, clusters)
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    seeds = len(stored["seeds"])
-    heads = f"| graph | nodes | blocks | found, {seeds} seeds |\n| --- | ---: | ---: | --- |"
-    summary = f"Within one of the truth, or none where there are none: {right} of {runs} runs."
-    return "\n".join([heads, *rows, "", summary])
+KINDS: dict[str, Callable[[int], Graph]] = {
+    name: partial(block_graph, **kind) for name, kind in BLOCKS.items()
+} | CONTINUOUS
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    seeds = [int(seed) for seed in listed(given.seeds)]
-    results: dict[str, Any] = description("cluster_number.py", use_threads(None))
-    results |= {"seeds": seeds, "kinds": []}
-    for name in (*KINDS, *CONTINUOUS):
-        graphs = [
-            CONTINUOUS[name](seed) if name in CONTINUOUS else block_graph(seed, **KINDS[name])
-            for seed in seeds
-        ]
-        found = [len(cluster(embed(graph), "auto").sizes) for graph in graphs]
-        blocks = max(1, len(graphs[0].classes))
-        results["kinds"].append(
-            {"kind": name, "nodes": graphs[0].n_nodes, "blocks": blocks, "found": found}
-        )
-        print(f"{name}: {blocks} blocks, found {found}", flush=True)
-    if given.json:
-        write_json(given.json, results)
+def measure(seeds: tuple[int, ...] = (1, 2, 3)) -> Measurements:
+    for name in KINDS:
+        yield {"kind": name}, partial(count, name, seeds)
 
 
-if __name__ == "__main__":
-    main()
+def count(name: str, seeds: tuple[int, ...]) -> dict[str, Any]:
+    graphs = [KINDS[name](seed) for seed in seeds]
+    return {
+        "nodes": graphs[0].n_nodes,
+        "blocks": max(1, len(graphs[0].classes)),
+        "clusters": [len(cluster(embed(graph), "auto").sizes) for graph in graphs],
+    }

@@ -1,29 +1,26 @@
-"""The explorer's page in Chromium: size, time to the first drawing, frames a second.
+"""The page of the explorer in Chromium: size, time to the first drawing, frames per second.
 
-    python benchmarks/explorer.py --datasets cora,pubmed,synthetic --json FILE
+    python -m benchmarks explorer --json results/benchmarks/explorer.json
 
-Maps are made in a hurry (a random projection of the features over neighbours, and its principal
+Maps are made in a hurry (a random projection of the features over neighbors, and its principal
 components), because what is measured does not depend on how good they are.
 """
 
-from __future__ import annotations
-
-import argparse
 import shutil
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from machine import description, listed, spread, use_threads
 from sklearn.decomposition import PCA
-from synthetic import block_graph
 
-from graphgate.datasets.citation import load_dataset
+from benchmarks.inputs import load
+from benchmarks.runner import Measurements, spread
+from benchmarks.synthetic import block_graph
 from graphgate.graph.graph import Graph
-from graphgate.io.files import write_json
 from graphgate.visualization.page.page_html import write_page
 
 FLAGS = (
@@ -79,52 +76,44 @@ PAN = """([seconds, anew]) => new Promise((done) => {
 })"""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--datasets", default="cora,pubmed,synthetic")
-    parser.add_argument("--nodes", type=int, default=100_000, help="of the synthetic graph")
-    parser.add_argument("--edges-per-node", type=int, default=5, help="of the synthetic graph")
-    parser.add_argument("--rounds", type=int, default=3, help="times that each page is opened")
-    parser.add_argument("--seconds", type=float, default=3.0, help="of panning a round")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    rows = []
-    for name in listed(options.datasets):
-        if name == "synthetic":
-            graph = block_graph(options.nodes, edges_per_node=options.edges_per_node)
-        else:
-            graph = load_dataset(name).graph
-        rows.append(_measured(name, graph, options.rounds, options.seconds))
-        print(_line(rows[-1]))
-    if options.json is not None:
-        write_json(options.json, description("explorer.py", use_threads(None)) | {"pages": rows})
+def measure(
+    datasets: tuple[str, ...] = ("cora", "pubmed", "synthetic"),
+    nodes: int = 100_000,
+    edges_per_node: int = 5,
+    repeats: int = 3,
+    seconds: float = 3.0,
+) -> Measurements:
+    for name in datasets:
+        yield {"graph": name}, partial(explore, name, nodes, edges_per_node, repeats, seconds)
 
 
-def _measured(name: str, graph: Graph, rounds: int, seconds: float) -> dict[str, Any]:
+def explore(
+    name: str, nodes: int, edges_per_node: int, repeats: int, seconds: float
+) -> dict[str, Any]:
+    synthetic = name == "synthetic"
+    graph = block_graph(nodes, edges_per_node=edges_per_node) if synthetic else load(name)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        z, attention, points = _quick_embedding(graph)
+        z, attention, points = quick_embedding(graph)
         write_page(page, graph, z, attention, title=name, points=points)
-        size = page.stat().st_size
-        made = time.perf_counter() - start
-        opened = [_opened(page, seconds) for _ in range(rounds)]
+        size, made = page.stat().st_size, time.perf_counter() - start
+        looks = [opened(page, seconds) for _ in range(repeats)]
     return {
-        "graph": name,
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "page_megabytes": size / 1e6,
         "seconds_to_make": made,
-        "seconds_to_first_drawing": spread([each["first"] for each in opened]),
-        "seconds_until_it_moves": spread([each["ready"] for each in opened]),
-        "frames_a_second_panning": spread([each["fps"] for each in opened]),
-        "frames_a_second_if_all_are_drawn_anew": spread([each["anew"] for each in opened]),
-        "renderer": opened[0]["renderer"],
-        "browser": opened[0]["browser"],
+        "seconds_to_first_drawing": spread([look["first"] for look in looks]),
+        "seconds_until_it_moves": spread([look["ready"] for look in looks]),
+        "frames_a_second_panning": spread([look["fps"] for look in looks]),
+        "frames_a_second_if_all_are_drawn_anew": spread([look["anew"] for look in looks]),
+        "renderer": looks[0]["renderer"],
+        "browser": looks[0]["browser"],
     }
 
 
-def _quick_embedding(graph: Graph) -> tuple[np.ndarray, sp.csr_array, np.ndarray]:
+def quick_embedding(graph: Graph) -> tuple[np.ndarray, sp.csr_array, np.ndarray]:
     rng = np.random.default_rng(0)
     projected = graph.x @ rng.normal(size=(graph.n_features, 32)).astype(np.float32)
     degrees = np.maximum(graph.adjacency.sum(axis=1), 1)
@@ -136,7 +125,7 @@ def _quick_embedding(graph: Graph) -> tuple[np.ndarray, sp.csr_array, np.ndarray
     return z, attention, PCA(2, random_state=0).fit_transform(z)
 
 
-def _opened(page: Path, seconds: float) -> dict[str, Any]:
+def opened(page: Path, seconds: float) -> dict[str, Any]:
     """One look at the page in a browser of its own."""
     from playwright.sync_api import sync_playwright
 
@@ -157,7 +146,7 @@ def _opened(page: Path, seconds: float) -> dict[str, Any]:
         anew = tab.evaluate(PAN, [seconds, True])
         if not panned["fps"]:
             raise SystemExit("the map did not follow the pointer")
-        found = {
+        values = {
             "first": tab.evaluate("window.firstDrawing") / 1000,
             "ready": ready / 1000,
             "fps": panned["fps"],
@@ -166,19 +155,4 @@ def _opened(page: Path, seconds: float) -> dict[str, Any]:
             "browser": browser.version,
         }
         browser.close()
-    return found
-
-
-def _line(row: dict[str, Any]) -> str:
-    return (
-        f"{row['graph']}: {row['nodes']:,} nodes, {row['edges']:,} edges, "
-        f"{row['page_megabytes']:.1f} MB, made in {row['seconds_to_make']:.1f} s, "
-        f"first drawing {row['seconds_to_first_drawing']['median']:.2f} s, "
-        f"can be moved after {row['seconds_until_it_moves']['median']:.2f} s, "
-        f"panning {row['frames_a_second_panning']['median']:.1f} frames a second, "
-        f"{row['frames_a_second_if_all_are_drawn_anew']['median']:.1f} if all are drawn anew"
-    )
-
-
-if __name__ == "__main__":
-    main()
+    return values

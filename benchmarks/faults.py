@@ -1,87 +1,81 @@
 """Kills runs at random moments, resumes them, and compares every byte with an undisturbed run.
 
-    python benchmarks/faults.py --kills 50 --json results/benchmarks/faults.json
+    python -m benchmarks faults --threads 1 --json results/benchmarks/faults.json
 
 Three kinds: GATE with a checkpoint and LinearGATE with a scratch folder, both of which write an
 embedding and a run folder at the end, and the writing of every kind of output over files of an
 earlier model. A kill counts if the process was still running.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
+import multiprocessing
 import os
 import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from synthetic import block_graph
 
+from benchmarks.runner import Measurements
+from benchmarks.synthetic import block_graph
 from graphgate import GATE, LinearGATE, write_embedding, write_graph, write_run
 from graphgate.__main__ import main as graphgate_main
 from graphgate.cli.outputs import Outputs
 from graphgate.graph.graph import Graph
-from graphgate.io.files import write_json
-from graphgate.io.provenance import versions
 from graphgate.linear import linear_plan
 
 Work = Callable[[], object]
 INPUTS = {"edges": "edges.csv", "nodes": "nodes.csv"}
-EMBED = ["embed", "edges.csv", "--nodes", "nodes.csv", "--words", "words", "--components", "16"]
+EMBED = ["embed", "edges.csv", "--nodes", "nodes.csv", "--words", "words"]
 GATE_OPTIONS = ["--method", "gate", "--preset", "authors", "--dims", "32,16"]
 OUTPUTS = ["--out", "z.csv", "--run", "run"]
 PASSING = ("seconds", "peak_memory_mb")  # metrics of a run that differ every time
 RESUMED_FROM = ("c.safetensors", "scratch")
+NODES, EPOCHS = 800, 150
+# Processes that are forked have imported everything already.
+_context = multiprocessing.get_context("fork")
 
 
-@dataclass
-class Found:
-    """What came of the kills.
-
-    differing_bits : of all files after resuming, against those of an undisturbed run.
-    half_written : files with their final name that were not complete after a kill.
-    left_by_kill, left_after : hidden files after kills, and after the work was done again.
-    """
-
-    kills: int = 0
-    differing_bits: int = 0
-    half_written: int = 0
-    left_by_kill: int = 0
-    left_after: int = 0
+def measure(kills: int = 50, seed: int = 0) -> Measurements:
+    torch.set_num_threads(1)  # a forked process has no other threads
+    linear_plan._CACHE = NODES * 7  # many small blocks, as a large graph has
+    linear_plan._NARROWEST = 4
+    LinearGATE()
+    rng = np.random.default_rng(seed)
+    for name, (first, work) in kinds().items():
+        yield {"kind": name}, partial(kill_and_resume, first, work, kills, rng)
 
 
-def kinds(nodes: int, epochs: int) -> dict[str, tuple[list[Work], Work]]:
+def kinds() -> dict[str, tuple[list[Work], Work]]:
     """By name: what is done once beforehand, and what is killed and done again."""
-    graph = block_graph(nodes, edges_per_node=3, n_features=60, per_row=8)
-    tables: Work = lambda: write_graph(".", graph)  # noqa: E731
-    gate = [part for part in EMBED if part not in ("--components", "16")] + GATE_OPTIONS
+    graph = block_graph(NODES, edges_per_node=3, n_features=60, per_row=8)
+    tables = partial(write_graph, ".", graph)
     before, after = (
         GATE((16,), epochs=1, random_state=seed, progress=False).fit(graph) for seed in (0, 1)
     )
+    gate = [*EMBED, *GATE_OPTIONS, "--epochs", str(EPOCHS), "--checkpoint", "c.safetensors"]
+    linear = [*EMBED, "--components", "16", "--scratch", "scratch"]
     return {
-        "GATE, checkpoint": (
-            [tables],
-            command(*gate, "--epochs", str(epochs), *OUTPUTS, "--checkpoint", "c.safetensors"),
+        "GATE, checkpoint": ([tables], partial(command, *gate, *OUTPUTS)),
+        "LinearGATE, scratch": ([tables], partial(command, *linear, *OUTPUTS)),
+        "writing": (
+            [tables, partial(write_files, graph, before)],
+            partial(write_all, graph, after),
         ),
-        "LinearGATE, scratch": ([tables], command(*EMBED, *OUTPUTS, "--scratch", "scratch")),
-        "writing": ([tables, lambda: write_files(graph, before)], lambda: write_all(graph, after)),
     }
 
 
-def command(*arguments: str) -> Work:
-    def work() -> None:
-        sys.argv = ["graphgate", *arguments]
-        graphgate_main()
-
-    return work
+def command(*arguments: str) -> None:
+    sys.argv = ["graphgate", *arguments]
+    graphgate_main()
 
 
 def write_files(graph: Graph, gate: GATE) -> None:
@@ -98,42 +92,44 @@ def write_all(graph: Graph, gate: GATE) -> None:
         write_run("run", gate, graph, inputs=INPUTS)
 
 
-def start(work: Work) -> int:
-    """The work in a child of this process, which has imported everything."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, 1)
-            os.dup2(nothing, 2)
-            torch.set_num_threads(1)  # the other threads of the parent are not there
-            work()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        finally:
-            os._exit(code)
-    return pid
+def start(work: Work) -> BaseProcess:
+    """The work in a process that prints nothing."""
+    process = _context.Process(target=_quietly, args=(work,))
+    process.start()
+    return process
 
 
-def finish(work: Work) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(start(work), 0)[1])
+def _quietly(work: Work) -> None:
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    work()
+
+
+def finish(work: Work) -> int | None:
+    process = start(work)
+    process.join()
+    return process.exitcode
+
+
+def begin(folder: Path, first: list[Work]) -> dict[str, bytes]:
+    """A new current folder with the files that the work begins with."""
+    folder.mkdir()
+    os.chdir(folder)
+    for work in first:
+        finish(work)
+    return contents()
 
 
 def contents() -> dict[str, bytes]:
     """The files in the current folder and in `run`, without what differs in every run."""
-    paths = [path for path in Path().rglob("*") if path.is_file() and not hidden(path)]
-    found = {str(path): path.read_bytes() for path in paths if path.parts[0] not in RESUMED_FROM}
-    if "run/run.json" in found:
-        record = json.loads(found["run/run.json"])
+    paths = [path for path in Path().rglob("*") if path.is_file() and "/." not in f"/{path}"]
+    files = {str(path): path.read_bytes() for path in paths if path.parts[0] not in RESUMED_FROM}
+    if "run/run.json" in files:
+        record = json.loads(files["run/run.json"])
         record["metrics"] = {k: v for k, v in record["metrics"].items() if k not in PASSING}
-        found["run/run.json"] = json.dumps(record).encode()
-    return found
-
-
-def hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+        files["run/run.json"] = json.dumps(record).encode()
+    return files
 
 
 def differing_bits(one: dict[str, bytes], other: dict[str, bytes]) -> int:
@@ -143,75 +139,46 @@ def differing_bits(one: dict[str, bytes], other: dict[str, bytes]) -> int:
         a, b = one.get(name, b""), other.get(name, b"")
         size = max(len(a), len(b))
         if a != b:
-            pair = [np.frombuffer(each.ljust(size, b"\0"), dtype=np.uint8) for each in (a, b)]
+            pair = [np.frombuffer(part.ljust(size, b"\0"), dtype=np.uint8) for part in (a, b)]
             total += int(np.unpackbits(pair[0] ^ pair[1]).sum()) + 8 * abs(len(a) - len(b))
     return total
 
 
 def kill_and_resume(
-    first: list[Work], work: Work, kills: int, rng: np.random.Generator, folder: Path
-) -> Found:
-    """Kill the work `kills` times, each in a folder of its own, and finish it."""
-    found, here = Found(), Path.cwd()
+    first: list[Work], work: Work, kills: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Kill the work this many times, each in a folder of its own, and finish it.
 
-    def begin(name: str) -> dict[str, bytes]:
-        (folder / name).mkdir()
-        os.chdir(folder / name)
-        for each in first:
-            finish(each)
-        return contents()
-
-    try:
-        begin("whole")
-        began = time.perf_counter()
-        if finish(work):
-            raise SystemExit("the undisturbed run failed")
-        duration, whole = time.perf_counter() - began, contents()
-        attempt = 0
-        while found.kills < kills:
-            attempt += 1
-            old = begin(f"kill-{attempt}")
-            pid = start(work)
-            time.sleep(float(rng.uniform(0, duration)))
-            os.kill(pid, signal.SIGKILL)
-            if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != -signal.SIGKILL:
-                continue
-            found.kills += 1
-            now = contents()
-            found.half_written += sum(now[n] not in (whole.get(n), old.get(n)) for n in now)
-            found.left_by_kill += len(list(Path().glob(".*")))
-            # A command does not replace the run folder, which it writes last.
-            finish(work)
-            found.differing_bits += differing_bits(whole, contents())
-            found.left_after += len(list(Path().glob(".*")))
-    finally:
-        os.chdir(here)
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    torch.set_num_threads(1)
-    linear_plan._CACHE = 800 * 7  # many small blocks, as a large graph has
-    linear_plan._NARROWEST = 4
-    LinearGATE()
-    rng, results = np.random.default_rng(given.seed), {}
+    differing_bits : of all files after resuming, against those of an undisturbed run.
+    half_written : files with their final name that were not complete after a kill.
+    left_by_kill, left_after : hidden files after kills, and after the work was done again.
+    """
+    counts: Counter[str] = Counter()
+    here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        for number, (name, (first, work)) in enumerate(kinds(800, 150).items()):
-            (place := Path(folder, str(number))).mkdir()
-            results[name] = asdict(kill_and_resume(first, work, given.kills, rng, place))
-            print(name, results[name], flush=True)
-    if given.json:
-        about: dict[str, Any] = {
-            "command": f"python benchmarks/faults.py --kills {given.kills} --seed {given.seed}",
-            "versions": versions(),
-        }
-        write_json(given.json, about | {"kinds": results})
-
-
-if __name__ == "__main__":
-    main()
+        try:
+            begin(Path(folder, "whole"), first)
+            began = time.perf_counter()
+            if finish(work):
+                raise SystemExit("the undisturbed run failed")
+            duration, whole, attempt = time.perf_counter() - began, contents(), 0
+            while counts["kills"] < kills:
+                attempt += 1
+                old = begin(Path(folder, f"kill-{attempt}"), first)
+                process = start(work)
+                time.sleep(float(rng.uniform(0, duration)))
+                process.kill()
+                process.join()
+                if process.exitcode != -signal.SIGKILL:
+                    continue
+                now = contents()
+                counts["kills"] += 1
+                counts["half_written"] += sum(now[n] not in (whole.get(n), old.get(n)) for n in now)
+                counts["left_by_kill"] += len(list(Path().glob(".*")))
+                finish(work)  # a command does not replace the run folder, which it writes last
+                counts["differing_bits"] += differing_bits(whole, contents())
+                counts["left_after"] += len(list(Path().glob(".*")))
+        finally:
+            os.chdir(here)
+    names = ("kills", "differing_bits", "half_written", "left_by_kill", "left_after")
+    return {name: counts[name] for name in names}

@@ -1,27 +1,18 @@
 """Time, memory and traffic of large runs on several hosts, on paper, from measured constants.
 
-    python benchmarks/hosts.py
-
 A host is a machine like the one that `results/benchmarks/large.json` was measured on, two cores, in
 a network of 10 Gbit/s. The work of the linear method and what every host sends are counted as the
 code does them; the million-node run that was measured says how long that work takes.
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-from report import markdown
 
 from graphgate.compute.counts import GraphCounts, graph_bytes
 from graphgate.compute.decomposition import EXTRA
 from graphgate.compute.machine import format_bytes
 from graphgate.linear.linear_plan import LinearPlan
 
-MEASURED = Path(__file__).parents[1] / "results" / "benchmarks" / "large.json"
 SIZES = ((1_000_000, 10_000_000), (10_000_000, 100_000_000), (100_000_000, 1_000_000_000))
 HOSTS = (1, 4, 16)
 BANDWIDTH = 10e9 / 8  # bytes per second
@@ -74,6 +65,7 @@ def epoch_traffic(nodes: int, edges: int, hosts: int) -> float:
 
 
 def rows(measured: dict[str, Any]) -> Iterator[list[str]]:
+    """Sizes and numbers of hosts, and what they need, by a run of a million nodes on one host."""
     for nodes, edges in SIZES:
         plan = plan_of(nodes, edges)
         for hosts in HOSTS:
@@ -86,19 +78,3 @@ def rows(measured: dict[str, Any]) -> Iterator[list[str]]:
                 format_bytes(_STEPS * 4 * _PARAMETERS * (hosts - 1)),
                 format_bytes(epoch_traffic(nodes, edges, hosts)),
             ]
-
-
-def table() -> str:
-    stored = json.loads(MEASURED.read_text("utf-8"))["runs"]
-    alone = [run for run in stored if run["nodes"] == 1_000_000 and not _asked(run)]
-    heads = ["nodes / edges", "hosts", "linear: time", "memory of a host", "sent by a host"]
-    heads += ["GATE by parts: sent", "exact GATE: sent per epoch"]
-    return markdown(heads, list(rows(alone[0])))
-
-
-def _asked(run: dict[str, Any]) -> bool:
-    return any(name in run for name in ("method", "memory_limit", "processes"))
-
-
-if __name__ == "__main__":
-    print(table())

@@ -1,6 +1,4 @@
-"""The graphs that the benchmarks train on, by name, and the loss that goes with each."""
-
-from __future__ import annotations
+"""The graphs that the benchmarks use, by name, and the loss that goes with each."""
 
 import os
 from pathlib import Path
@@ -8,30 +6,36 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.synthetic import block_graph
+from graphgate.datasets.archives import list_archives, read_archive
 from graphgate.datasets.citation import NAMES, load_dataset
 from graphgate.estimators.hyperparameters import find_preset
 from graphgate.graph.graph import Graph
 from graphgate.nn.losses import Loss
 from graphgate.paper.experiments.experiment import find_experiment
 
-WORDNET_VARIABLE = "GRAPHGATE_WORDNET"
+WORDNET = "GRAPHGATE_WORDNET"  # environment variable with the file
 DIMS = (512, 512)
 
 
-def load(name: str, wordnet: Path | None = None) -> Graph:
-    """Cora, Citeseer, Pubmed, or WordNet from its file."""
-    if name != "wordnet":
+def load(name: str, *, folder: str = "", nodes: int = 0) -> Graph:
+    """A citation graph, WordNet, a synthetic one, or that of an archive in a folder."""
+    if name == "synthetic":
+        return block_graph(nodes)
+    if name == "wordnet":
+        return read_wordnet(Path(os.environ[WORDNET]))
+    if name in NAMES:
         return load_dataset(name).graph
-    if wordnet is None:
-        raise SystemExit(f"WordNet needs its file: --wordnet FILE or ${WORDNET_VARIABLE}")
-    return read_wordnet(wordnet)
+    return read_archive(list_archives(folder)[name])
 
 
-def wordnet_file(named: Path | None) -> Path | None:
-    """The file named by the option or by the environment, None where there is none."""
-    found = os.environ.get(WORDNET_VARIABLE)
-    path = named or (Path(found) if found else None)
-    return path if path is not None and path.exists() else None
+def graph_names(names: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    """These names; by default the citation graphs and those of the archives in a folder."""
+    return names or (*NAMES, *(list_archives(folder) if folder else ()))
+
+
+def has_wordnet() -> bool:
+    return Path(os.environ.get(WORDNET, "absent")).exists()
 
 
 def read_wordnet(path: Path) -> Graph:
@@ -46,6 +50,6 @@ def read_wordnet(path: Path) -> Graph:
 
 def loss_of(name: str) -> Loss:
     """The authors' form with the paper's λ of the dataset; 1 where the paper has none."""
-    known = find_experiment("gate", name, "transductive") if name in NAMES else None
-    weight = 1.0 if known is None else float(known.params["structure_weight"])
+    experiment = find_experiment("gate", name, "transductive") if name in NAMES else None
+    weight = 1.0 if experiment is None else float(experiment.params["structure_weight"])
     return Loss(find_preset("authors").feature_loss, 1.0, weight)

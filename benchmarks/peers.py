@@ -10,8 +10,6 @@ is cheaper than that of `x[index]`, and a softmax that does not subtract the max
 keeps its messages for the backward pass, so `plain` takes more memory than `pyg`, which scatters.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np
@@ -54,7 +52,7 @@ def make_peer(
     if name == "plain":
         return Plain(graph, start, loss)
     if name == "pyg":
-        from pyg_peer import Geometric  # a heavy import that only this peer pays for
+        from benchmarks.pyg_peer import Geometric  # a heavy import that only this peer pays for
 
         return Geometric(graph, start, loss)
     raise ValueError(f"unknown peer {name!r}; use one of {', '.join(NAMES)}")

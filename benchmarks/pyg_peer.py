@@ -4,6 +4,7 @@ A `MessagePassing` layer and `torch_geometric.utils.softmax`, as its own attenti
 made; no compiled extras, which have no wheels for this torch.
 """
 
+# PyG reads the annotations of `Attend`, as text.
 from __future__ import annotations
 
 import warnings
@@ -11,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 import torch
-from peers import Autograd
 from torch import Tensor
 
+from benchmarks.peers import Autograd
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
 from graphgate.nn.losses import Loss

@@ -1,6 +1,6 @@
 """`graphgate serve` under load, and under malformed requests, on the loopback interface.
 
-    python benchmarks/service.py --json results/benchmarks/service.json
+    python -m benchmarks service --json results/benchmarks/service.json
 
 A store of a synthetic block graph (see `synthetic.py`) with 10 edges per node, by LinearGATE with
 128 components. Load: wrk keeps 32 connections busy with `/similar?id=…&k=10` of random nodes, on
@@ -9,15 +9,11 @@ refused, one after the other; resident memory after the first tenth and at the e
 keeps the store for the next run.
 """
 
-from __future__ import annotations
-
-import argparse
 import http.client
 import json
 import os
 import random
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -25,14 +21,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from machine import description, use_threads
-from synthetic import block_graph
-
+from benchmarks.runner import Measurements
+from benchmarks.synthetic import block_graph
 from graphgate import LinearGATE, Store
-from graphgate.io.files import write_json
 
 COMPONENTS, FEATURES, TOP = 128, 256, 10
 MOST_WAIT = 600  # seconds until the service has an index
@@ -42,6 +37,32 @@ request = function()
   return wrk.format("GET", "/similar?id=" .. math.random(0, {last}) .. "&k={top}")
 end
 """
+
+
+def measure(
+    nodes: int = 100_000,
+    seconds: int = 60,
+    connections: int = 32,
+    malformed: int = 10_000,
+    store: str = "",
+) -> Measurements:
+    subject = {"nodes": nodes, "components": COMPONENTS, "top": TOP}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(store or temporary) / "store"
+        if not folder.exists():
+            make_store(folder, nodes)
+        works = {
+            "load": partial(load, n=nodes, seconds=seconds, connections=connections),
+            "malformed": partial(attack, count=malformed),
+        }
+        for name, work in works.items():
+            yield {"measured": name, **subject}, partial(served, folder, work)
+
+
+def served(folder: Path, work: Any) -> dict[str, Any]:
+    with serving(folder) as running:
+        values: dict[str, Any] = work(running)
+    return values
 
 
 class Running(NamedTuple):
@@ -67,10 +88,10 @@ def serving(folder: Path) -> Iterator[Running]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
-        if found is None:
+        address = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+        if address is None:
             raise SystemExit("the service did not start")
-        port = int(found[1])
+        port = int(address[1])
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=MOST_WAIT)
         connection.request("GET", "/health")
         if connection.getresponse().status != 200:
@@ -84,7 +105,7 @@ def serving(folder: Path) -> Iterator[Running]:
 # --- load ----------------------------------------------------------------------------------------
 
 
-def load(running: Running, n: int, seconds: int, connections: int) -> dict[str, Any]:
+def load(running: Running, *, n: int, seconds: int, connections: int) -> dict[str, Any]:
     """Requests per second and latencies by wrk."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "similar.lua"
@@ -190,7 +211,7 @@ def raw(port: int, rng: random.Random) -> int:
     return int(answer[9:12]) if answer.startswith(b"HTTP/1.1 ") else 0
 
 
-def attack(running: Running, count: int) -> dict[str, Any]:
+def attack(running: Running, *, count: int) -> dict[str, Any]:
     """Send malformed requests; statuses, and resident memory."""
     rng = random.Random(0)
     statuses: Counter[int] = Counter()
@@ -219,33 +240,3 @@ def attack(running: Running, count: int) -> dict[str, Any]:
         "resident_at_end": late,
         "growth": late / early - 1,
     }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--nodes", type=int, default=100_000)
-    parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--connections", type=int, default=32)
-    parser.add_argument("--malformed", type=int, default=10_000)
-    parser.add_argument("--store", type=Path, help="folder that keeps the store")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    if shutil.which("wrk") is None:
-        raise SystemExit("wrk is not installed: apt-get install wrk")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.store or Path(temporary) / "store"
-        if not folder.exists():
-            make_store(folder, given.nodes)
-        found: dict[str, Any] = {"nodes": given.nodes, "components": COMPONENTS, "top": TOP}
-        with serving(folder) as running:
-            found["load"] = load(running, given.nodes, given.seconds, given.connections)
-            print(found["load"], flush=True)
-        with serving(folder) as running:
-            found["malformed"] = attack(running, given.malformed)
-            print(found["malformed"], flush=True)
-    if given.json is not None:
-        write_json(given.json, description("service.py", use_threads(None)) | found)
-
-
-if __name__ == "__main__":
-    main()

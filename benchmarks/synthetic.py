@@ -7,8 +7,6 @@ Each block prefers its own tenth of the features. Node numbers are shuffled, so 
 not stand together in memory: real graphs are seldom kinder than that.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -1,33 +1,44 @@
-"""Read every hostile file in a process of its own; measure its processor time and peak memory.
+"""Reads every hostile file in a process of its own; measures its processor time and peak memory.
 
-python fuzz/hostile.py --json results/fuzz/hostile-files.json
+python -m fuzz hostile --json results/fuzz/hostile-files.json
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hostile_files import HOSTILE, LARGEST, Hostile
-
+from benchmarks.runner import Measurements
+from fuzz.hostile_files import HOSTILE, LARGEST, Hostile
 from graphgate.compute.measure import measured, resident
 from graphgate.errors import InputError
-from graphgate.io.files import write_json
-from graphgate.io.provenance import versions
+
+
+def measure() -> Measurements:
+    for name in HOSTILE:
+        yield {"file": name}, partial(write_and_read, HOSTILE[name])
+
+
+def write_and_read(hostile: Hostile) -> dict[str, Any]:
+    """Both in copies of this process, whose memory stays small."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / hostile.file
+        _in_child(lambda: path.write_bytes(hostile.content()))
+        size = path.stat().st_size
+        assert size < LARGEST, hostile.file
+        cost, signal = _in_child(lambda: _measure(hostile, path))
+    return {"bytes": size} | (cost or {"outcome": f"killed by signal {signal}"})
 
 
 def outcome(hostile: Hostile, path: Path) -> str:
     """What reading the file gives, in a few words."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             hostile.read(path)
     except InputError:
         return "refused"
@@ -61,31 +72,3 @@ def _measure(hostile: Hostile, path: Path) -> dict[str, Any]:
         "seconds": round(time.process_time() - start, 2),
         "peak_mb": round(cost.peak_memory_mb - before, 1),
     }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    results = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name, hostile in HOSTILE.items():
-            path = Path(folder) / hostile.file
-            # Both in copies of this process, whose memory stays small.
-            _in_child(lambda: path.write_bytes(hostile.content()))  # noqa: B023
-            size = path.stat().st_size
-            assert size < LARGEST, name
-            found, signal = _in_child(lambda: _measure(hostile, path))  # noqa: B023
-            results[name] = {"bytes": size} | (found or {"outcome": f"killed by signal {signal}"})
-            path.unlink()
-            print(name, results[name], flush=True)
-    if given.json is not None:
-        how = {
-            "command": "python fuzz/hostile.py --json results/fuzz/hostile-files.json",
-            "versions": versions(),
-        }
-        write_json(given.json, how | {"files": results})
-
-
-if __name__ == "__main__":
-    main()

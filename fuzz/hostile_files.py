@@ -1,7 +1,5 @@
 """Hand-made files of less than 100 kB that once crashed, or took gigabytes or minutes."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct
@@ -14,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from seeds import compressed, npz, parquet
-from targets import nodes_of
 
+from fuzz.seeds import compressed, npz, parquet
+from fuzz.targets import nodes_of
 from graphgate.estimators.loading import load_model
 from graphgate.io.embeddings import read_embedding
 from graphgate.io.graph_files import read_graph

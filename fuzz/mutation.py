@@ -1,7 +1,5 @@
 """Mutations of valid inputs: bytes, pieces, and numbers that programs get wrong."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Sequence

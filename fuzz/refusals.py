@@ -1,60 +1,40 @@
-"""Give every bad input of tests/bad_inputs.py to the command line, and count the refusals.
+"""Gives every bad input of tests/bad_inputs.py to the command line, and counts the refusals.
 
-    python fuzz/refusals.py --json results/refusals.json
+    python -m fuzz refusals --json results/refusals.json
 
 A bad input is refused if the answer is one sentence with exit code 2, and nothing was written.
 """
 
-from __future__ import annotations
-
-import argparse
-import os
-import sys
 import tempfile
 import warnings
-from collections import Counter
+from contextlib import chdir
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))  # scripts, not a package
-from bad_inputs import COMMANDS, faults_of, snapshot, write_files
-from forks import fork
-
-from graphgate.io.files import write_json
-from graphgate.io.provenance import versions
+from benchmarks.runner import Measurements
+from tests.bad_inputs import COMMANDS, faults_of, snapshot, write_files
+from tests.forks import fork
 
 
-def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    given.add_argument("--json", type=Path, required=True)
-    path = given.parse_args().json.absolute()
-    tried: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    failures: dict[str, list[str]] = {}
+def measure() -> Measurements:
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        with warnings.catch_warnings(action="ignore"):
+        with chdir(folder), warnings.catch_warnings(action="ignore"):
             write_files()
+        for name in dict.fromkeys(command.split(" ")[0] for command in COMMANDS):
+            inputs = [command for command in COMMANDS if command.split(" ")[0] == name]
+            yield {"command": name}, partial(give, inputs, folder)
+
+
+def give(inputs: list[str], folder: str) -> dict[str, Any]:
+    failures: dict[str, list[str]] = {}
+    with chdir(folder):
         before = snapshot(Path(folder))
-        for command, words in COMMANDS.items():
-            faults = faults_of(*fork(*command.split(" ")), words)
+        for command in inputs:
+            faults = faults_of(*fork(*command.split(" ")), COMMANDS[command])
             if snapshot(Path(folder)) != before:
                 faults.append("left something behind")
                 before = snapshot(Path(folder))
-            name = command.split(" ")[0]
-            tried[name] += 1
-            refused[name] += not faults
             if faults:
                 failures[command] = faults
-        os.chdir("/")
-    content = {
-        "command": "python fuzz/refusals.py --json results/refusals.json",
-        "commands": {name: {"tried": tried[name], "refused": refused[name]} for name in tried},
-        "failures": failures,
-        "versions": versions(),
-    }
-    write_json(path, content)
-    print(f"{refused.total()} of {tried.total()} refused", *failures.items(), sep="\n")
-
-
-if __name__ == "__main__":
-    main()
+    return {"tried": len(inputs), "refused": len(inputs) - len(failures), "failures": failures}

@@ -9,8 +9,6 @@ installed (the extra `fuzz`). Inputs that crash, hang or raise an error other th
 to build/fuzz/TARGET/findings; fix the cause and keep them, made small, in tests/corpus/TARGET.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib
@@ -29,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import worker
+from fuzz import worker
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results" / "fuzz"
@@ -122,7 +120,7 @@ class Fuzzing:
         self.atheris = importlib.import_module("atheris") if found else None
         packages = ["graphgate", "networkx.readwrite", "zipfile"]
         with self.atheris.instrument_imports(include=packages) if self.atheris else nullcontext():
-            import targets
+            from fuzz import targets
         import pyarrow as pa
         import torch
 

@@ -1,7 +1,5 @@
 """Small valid inputs from our own writers, and what wraps an input into a valid container."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

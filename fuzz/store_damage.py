@@ -5,8 +5,6 @@ sentence, or be what it was before; only parts that read text or the list of ver
 `check` reports it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing
@@ -22,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from store_model import FEWEST, Node, Operation, Shape, perform
 
+from fuzz.store_model import FEWEST, Node, Operation, Shape, perform
 from graphgate import InputError, Store
 from graphgate.store import vector_index
 
@@ -40,7 +38,7 @@ _N_NODES, _N_VERSIONS = 24, 6
 _CHECKED = ("graph", "nodes", "tables", "history")  # parts that may be left to `check`
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["graphgate.store.store", "lancedb", "store_model"])
+_context.set_forkserver_preload(["graphgate.store.store", "lancedb", "fuzz.store_model"])
 
 # What became of a part: its digest, or a sentence, or a traceback.
 Part = list[str]

@@ -1,7 +1,5 @@
 """Random operations on a store and on a plain model of it, compared after each; hypothesis."""
 
-from __future__ import annotations
-
 import multiprocessing
 import shutil
 import tempfile
@@ -15,7 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from store_model import (
+
+from fuzz.store_model import (
     FEWEST,
     LABELS,
     Content,
@@ -26,7 +25,6 @@ from store_model import (
     difference,
     perform,
 )
-
 from graphgate import Store
 
 counts: Counter[str] = Counter()
@@ -41,7 +39,7 @@ _KINDS = st.sampled_from(
 _TIMEOUT = 60
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["graphgate.store.store", "lancedb", "store_model"])
+_context.set_forkserver_preload(["graphgate.store.store", "lancedb", "fuzz.store_model"])
 
 
 class StoreMachine(RuleBasedStateMachine):

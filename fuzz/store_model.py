@@ -3,11 +3,9 @@
 An operation is plain data: the store and the model each carry it out in their own way.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +21,11 @@ KINDS: Any = {"age": "number", "town": "category", "a.b": "boolean", "_text": "w
 LABELS = ("a", "b", None)
 
 Pair = tuple[Any, Any]
+
+
+class Node(NamedTuple):
+    content: tuple[Any, ...]
+    label: str | None
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,6 @@ class Shape:
         return pa.table(columns | weights)
 
 
-class Node(NamedTuple):
-    content: tuple[Any, ...]
-    label: str | None
-
-
 @dataclass(frozen=True)
 class Content:
     """What one version holds.
@@ -170,7 +168,7 @@ class PlainStore:
     def number(self) -> int:
         return max(self.versions)
 
-    def after(self, operation: Operation) -> PlainStore:
+    def after(self, operation: Operation) -> Self:
         """After an operation; the same object if it changes nothing."""
         name, number = operation.name, self.number + 1
         if name == "rollback":
@@ -182,12 +180,12 @@ class PlainStore:
         content = self._content(operation)
         return self if content is self.last else self._with(name, content)
 
-    def _with(self, action: str, content: Content) -> PlainStore:
+    def _with(self, action: str, content: Content) -> Self:
         number = self.number + 1
         versions, actions = self.versions | {number: content}, self.actions | {number: action}
         return replace(self, versions=versions, actions=actions)
 
-    def _without(self, last: int) -> PlainStore:
+    def _without(self, last: int) -> Self:
         """Without the versions up to one of them."""
         kept = {number: content for number, content in self.versions.items() if number > last}
         return replace(self, versions=kept, actions={n: self.actions[n] for n in kept})

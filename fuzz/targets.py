@@ -1,9 +1,6 @@
 """What is fuzzed: every function of the package that parses bytes, with valid inputs."""
 
-from __future__ import annotations
-
 import bz2
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import torch
 from safetensors.torch import save
-from seeds import (
+
+from fuzz.seeds import (
     MATRIX,
     SPEC,
     checkpoint,
@@ -37,11 +35,6 @@ from seeds import (
     with_member,
     written,
 )
-
-sys.path.append(str(Path(__file__).parents[1] / "tests"))  # scripts, not a package
-from graph_archive import ARCHIVE
-from old_pickles import fake_parts, old_pickle
-
 from graphgate.compute.scratch import Scratch
 from graphgate.datasets.archives import read_archive
 from graphgate.datasets.unpickler import load_content
@@ -56,6 +49,8 @@ from graphgate.io.graph_writer import to_tables
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.tensors import read_tensors
 from graphgate.paper.experiments.run_store import RunStore
+from tests.graph_archive import ARCHIVE
+from tests.old_pickles import fake_parts, old_pickle
 
 Seeds = Callable[[], list[bytes]]
 

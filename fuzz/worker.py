@@ -5,8 +5,6 @@ is in its folder, and so is the count of what it has read. Limits and hangs are 
 so that a slice may be paused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -20,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mutation import mutations
+from fuzz.mutation import mutations
 
 MEMORY = 1 << 30  # bytes beyond those of the libraries
 SECONDS = 10.0  # processor time of one input

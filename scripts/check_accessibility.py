@@ -1,11 +1,9 @@
 """Findings of axe-core on the interactive page, by state, color scheme and window size.
 
-AXE_CORE=…/axe-core/axe.min.js python scripts/check_accessibility.py     needs chromium on the path
+AXE_CORE=…/axe-core/axe.min.js python -m scripts.check_accessibility     needs chromium on the path
 
 axe-core is installed with `npm install axe-core`, in a folder outside the repository.
 """
-
-from __future__ import annotations
 
 import os
 import shutil
@@ -53,7 +51,7 @@ def main() -> None:
         browser.close()
     for row in rows:
         row.pop("axe", None)
-    command = "AXE_CORE=…/axe.min.js python scripts/check_accessibility.py"
+    command = "AXE_CORE=…/axe.min.js python -m scripts.check_accessibility"
     write_json(OUT, {"command": command, "versions": versions, "pages": rows})
     counts = {impact: sum(row["violations"][impact] for row in rows) for impact in IMPACTS}
     print(f"{len(rows)} checks: {counts}")

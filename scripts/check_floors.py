@@ -1,12 +1,10 @@
 """Run the tests with the lowest versions that pyproject.toml allows, also of the extras.
 
-    python scripts/check_floors.py --json results/floors.json --folder build/floors [--jobs N]
+    python -m scripts.check_floors --json results/floors.json --folder build/floors [--jobs N]
 
 makes an environment with this Python in a folder, and keeps pytest's reports there, so that a check
 that was stopped goes on. It takes gigabytes, because the lowest torch is published with CUDA only.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -101,7 +99,7 @@ def main() -> None:
         canonicalize_name(each["name"]): each["version"] for each in json.loads(listed.stdout)
     }
     outcomes = [{part.tag for part in case} for case in cases]
-    command = "python scripts/check_floors.py --json results/floors.json --folder build/floors"
+    command = "python -m scripts.check_floors --json results/floors.json --folder build/floors"
     content = {
         "command": command,
         "python": platform.python_version(),

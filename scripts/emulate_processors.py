@@ -1,7 +1,7 @@
 """Run the numerical tests as if on other processors, and with more threads.
 
-    python scripts/emulate_processors.py --json results/processors.json
-    python scripts/emulate_processors.py --only AVX2
+    python -m scripts.emulate_processors --json results/processors.json
+    python -m scripts.emulate_processors --only AVX2
 
 Libraries choose their kernels by the instructions that a processor has; environment variables make
 them choose those of others. Each setting first computes reference products, decompositions and
@@ -9,8 +9,6 @@ functions. A setting that changes none of their bits emulates nothing on this pr
 as not run. In the others, the tests marked `numerical` must pass. At least three settings must
 change a bit. Options that this script does not know go to pytest.
 """
-
-from __future__ import annotations
 
 import argparse
 import hashlib
@@ -179,7 +177,7 @@ def write(path: Path, summary: str, outcomes: Mapping[str, Any]) -> None:
     from graphgate.io.provenance import processor, versions
 
     record = {
-        "command": "python scripts/emulate_processors.py --json results/processors.json",
+        "command": "python -m scripts.emulate_processors --json results/processors.json",
         "versions": versions(),
         "cpu": processor(),
         "summary": summary,

@@ -1,11 +1,9 @@
 """Measure the branch coverage of readers, tensor files and runner by their own tests.
 
-    python scripts/measure_coverage.py --json results/coverage.json
+    python -m scripts.measure_coverage --json results/coverage.json
 
 needs coverage.py. Branches count that were taken, of those there are; lines likewise.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -32,7 +30,7 @@ MODULES = (
 TESTS = (
     *("archives", "csv_reader", "embeddings", "escapes", "files", "graph_files", "graph_tables"),
     *("graph_writer", "embed", "grid", "hostile_files", "limits", "matrices", "matrix_market"),
-    *("model_outputs", "networkx", "node_columns", "numpy_files", "parquet_claims", "progress"),
+    *("model_outputs", "networkx", "node_columns", "numpy_files", "parquet_reader", "progress"),
     *("pyg", "reading_options", "replacement", "reproduce", "run_store", "runs", "tables"),
     *("tensors", "text_graphs", "unpickler", "vector_databases"),
 )
@@ -69,7 +67,7 @@ def main() -> None:
             "lines_not_run": file["missing_lines"],
             "branches_not_taken": file["missing_branches"],
         }
-    command = "python scripts/measure_coverage.py --json results/coverage.json"
+    command = "python -m scripts.measure_coverage --json results/coverage.json"
     write_json(path, {"command": command, "modules": modules, "versions": versions()})
 
 

@@ -1,12 +1,10 @@
 """Rewrites the generated tables in README.md and docs/ from the files in results/.
 
-    python scripts/render_tables.py [--check]
+    python -m scripts.render_tables [--check]
 
 A table is the text between `<!-- table:NAME -->` and `<!-- /table -->`. With `--check` nothing
 changes, and the exit code is 1 if a page differs from the files.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -15,13 +13,9 @@ import sys
 from pathlib import Path
 from statistics import mean
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-import cluster_number
-import fuzz_report
-import hosts
-import report
-
+import benchmarks.report
+import fuzz.report
+from benchmarks.report import markdown
 from graphgate.paper.experiments.comparison_table import ComparisonTable
 from graphgate.paper.experiments.experiment import (
     CLASSIFICATION_SETTINGS,
@@ -38,7 +32,6 @@ DATASETS = ("cora", "citeseer", "pubmed")
 ABLATION = ("gate", "gate-no-features", "gate-no-structure", "gate-uniform", "gate-ones")
 NEWER = ("cca-ssg", "graphmae")  # methods that are not in the paper
 OUTPUTS = ROOT / "results" / "outputs.json"
-DEFAULTS = ROOT / "results" / "gate-defaults.json"
 CHOICES = ROOT / "results" / "linear_choices.json"
 ATTENTION = ROOT / "docs" / "images" / "figures" / "cora-attention.json"
 
@@ -64,7 +57,7 @@ def accuracy() -> str:
             if form == "paper":
                 rows.append([setting, "the paper (100)", *(each.published() for each in cells)])
     heads = ["setting", "accuracy in % (runs)", *(name.capitalize() for name in DATASETS)]
-    return report.markdown(heads, rows)
+    return markdown(heads, rows)
 
 
 def summary(compared: ComparisonTable) -> str:
@@ -84,7 +77,7 @@ def summary(compared: ComparisonTable) -> str:
         ]
         for method in QUALITY
     ]
-    return report.markdown(["method", *heads], rows)
+    return markdown(["method", *heads], rows)
 
 
 def published(compared: ComparisonTable) -> str:
@@ -107,7 +100,7 @@ def published(compared: ComparisonTable) -> str:
             reported = with_std(*experiment.published["accuracy"])
             rows.append([find_row(method).title, graph.capitalize(), *ours, reported])
     heads = ["method", "graph", "strength chosen", "the paper's probe", "published"]
-    return report.markdown(heads, rows)
+    return markdown(heads, rows)
 
 
 def observations() -> str:
@@ -137,7 +130,7 @@ def observations() -> str:
                 ]
             )
     heads = ["", "GATE is the best", "A = 1/\\|N\\| is the worst", "A = 1 is the worst"]
-    return report.markdown([*heads, "F above S (Citeseer: S above F)"], rows)
+    return markdown([*heads, "F above S (Citeseer: S above F)"], rows)
 
 
 def _verdict(agrees: bool, points: float) -> str:
@@ -159,7 +152,7 @@ def attention() -> str:
     cells = [[name, *(f"{value:.4f}" for value in values)] for name, *values in rows]
     same, other = (f"{stored[f'{kind}_edges']:,}" for kind in ("same", "other"))
     heads = ["Cora", f"{same} edges within a class", f"{other} edges between classes", "ratio"]
-    return report.markdown(heads, cells)
+    return markdown(heads, cells)
 
 
 def choices() -> str:
@@ -180,7 +173,7 @@ def choices() -> str:
             [*row, " / ".join("–" if value is None else f"{value:.1f}" for value in public)]
         )
     heads = ["setting", "graphs", "accuracy", "to start", "NMI", "to start"]
-    return report.markdown([*heads, "public: Cora / Citeseer / Pubmed"], rows)
+    return markdown([*heads, "public: Cora / Citeseer / Pubmed"], rows)
 
 
 def decoder_terms() -> str:
@@ -191,34 +184,7 @@ def decoder_terms() -> str:
     for setting, found in figures.items():
         gain = mean(found[graph] - start[graph] for graph in found)
         rows.append([setting, str(len(found)), f"{mean(found.values()):.2f}", f"{gain:+.2f}"])
-    return report.markdown(["terms", "graphs", "AUC", "to nine terms"], rows)
-
-
-def defaults() -> str:
-    """GATE in our own form beside the reference implementation's settings, means over seeds."""
-    stored = json.loads(DEFAULTS.read_text(encoding="utf-8"))
-    rows, found = [], []
-    for graph, settings in stored["graphs"].items():
-        if not {"own", "authors"} <= settings.keys():
-            continue
-        own, authors = (
-            mean(run["val_accuracy"] for run in settings[name].values())
-            for name in ("own", "authors")
-        )
-        seconds = stored["seconds"][graph]
-        ratio = seconds["own"]["median"] / seconds["authors"]["median"]
-        found.append((own, authors, ratio))
-        splits = {run["splits"] for runs in settings.values() for run in runs.values()}
-        assert len(splits) == 1, f"{graph} was measured on different numbers of splits"
-        counts = [str(len(settings["own"])), str(*splits)]
-        rows.append([graph, *counts, *_defaults_row(*found[-1])])
-    rows.append(["mean", "", "", *_defaults_row(*map(mean, zip(*found, strict=True)))])
-    heads = ["graph", "seeds", "splits", "our own form", '`preset="authors"`', "difference"]
-    return report.markdown([*heads, "fraction of its time"], rows)
-
-
-def _defaults_row(own: float, authors: float, ratio: float) -> list[str]:
-    return [f"{own:.1f}", f"{authors:.1f}", f"{own - authors:+.1f}", f"{ratio:.2f}"]
+    return markdown(["terms", "graphs", "AUC", "to nine terms"], rows)
 
 
 def outputs() -> dict[str, str]:
@@ -240,16 +206,12 @@ def tables() -> dict[str, str]:
     made |= {"accuracy": accuracy(), "observations": observations()}
     made |= {name: _stored(name).markdown() for name in ("edges", "unseen")}
     made |= {"summary": summary(compared), "published": published(compared)}
-    made |= {"choices": choices(), "decoder_terms": decoder_terms(), "defaults": defaults()}
+    made |= {"choices": choices(), "decoder_terms": decoder_terms()}
     if ATTENTION.exists():
         made["attention"] = attention()
     if OUTPUTS.exists():
         made |= outputs()
-    if hosts.MEASURED.exists():
-        made["hosts"] = hosts.table()
-    if cluster_number.MEASURED.exists():
-        made["cluster_number"] = cluster_number.table()
-    return made | report.tables() | fuzz_report.tables()
+    return made | benchmarks.report.tables() | fuzz.report.tables()
 
 
 def rendered(text: str, made: dict[str, str]) -> str:
@@ -275,8 +237,10 @@ def main() -> None:
                 page.write_text(new, encoding="utf-8")
     print("changed:" if not check else "stale:", ", ".join(stale) or "nothing")
     if not check:
-        for picture in report.draw():
-            print("drawn:", picture.name)
+        from benchmarks import plots  # matplotlib is only needed here
+
+        for figure in plots.draw(benchmarks.report.read(), ROOT / "docs" / "images"):
+            print("drawn:", figure.name)
     sys.exit(1 if check and stale else 0)
 
 

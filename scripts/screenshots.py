@@ -1,9 +1,7 @@
 """Screenshots of the interactive page for README.md and docs/, with the bundled Cora graph.
 
-python scripts/screenshots.py        needs chromium on the path
+python -m scripts.screenshots        needs chromium on the path
 """
-
-from __future__ import annotations
 
 import os
 import shutil

@@ -1,11 +1,9 @@
 """Rewrites constraints.txt: the installed version of everything that graphgate[dev] needs.
 
-    python scripts/write_constraints.py
+    python -m scripts.write_constraints
 
 Run it after the test suite has passed in the same environment.
 """
-
-from __future__ import annotations
 
 import platform
 from importlib.metadata import PackageNotFoundError, distribution
@@ -19,7 +17,7 @@ FILE = Path(__file__).parents[1] / "constraints.txt"
 HEAD = """\
 # The versions that the test suite last ran with, on Python {python}. To install the same:
 #     pip install graphgate -c constraints.txt
-# Renew it in an environment in which the suite has passed: python scripts/write_constraints.py
+# Renew it in an environment in which the suite has passed: python -m scripts.write_constraints
 """
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +15,24 @@ import scipy.sparse as sp
 import torch
 from graphs import random_graph
 
+from benchmarks import (
+    epoch,
+    estimate,
+    inputs,
+    large,
+    parts,
+    peers,
+    processes,
+    reading,
+    report,
+    runner,
+    service,
+    synthetic,
+)
 from graphgate.errors import InputWarning
 from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
+from graphgate.io.embeddings import write_embedding
 from graphgate.io.graph_files import read_graph
 from graphgate.nn.collapsed_step import CollapsedStep
 from graphgate.nn.losses import Loss
@@ -24,25 +41,6 @@ from graphgate.paper.experiments.protocol import RunResult
 from graphgate.paper.experiments.reproduce import QUALITY
 from graphgate.paper.experiments.run_store import RunSpec, RunStore
 from graphgate.training.objective import training_objective
-
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # scripts, not a package
-
-import estimate
-import growth
-import inputs
-import isolated
-import large
-import machine
-import parts
-import peers
-import quality_report
-import reading
-import report
-import scale_report
-import service
-import store_report
-import synthetic
-import timing
 
 DIMS = (8, 4)
 SPREAD = {"median": 2.0, "low": 1.5, "high": 2.5}
@@ -79,35 +77,117 @@ def test_dense_products_have_the_shapes_of_the_model():
 
 def test_ratios_are_of_turns_in_one_round():
     seconds = {"ours": [1.0, 2.0, 1.0], "plain": [4.0, 8.0, 4.0], "dense": [0.5, 1.0, 0.5]}
-    found = timing.ratios(seconds)
-    assert list(found) == ["plain/ours", "ours/dense"]
-    assert found["plain/ours"] == {"median": 4.0, "low": 4.0, "high": 4.0}
+    ratios = epoch.ratios(seconds)
+    assert list(ratios) == ["plain/ours", "ours/dense"]
+    assert ratios["plain/ours"] == {"median": 4.0, "low": 4.0, "high": 4.0}
 
 
-def test_a_peer_plays_a_turn_for_every_line(monkeypatch, capsys):
-    peer = peers.make_peer("ours", random_graph(0, n=60, f=40), DIMS, Loss())
+def test_a_peer_plays_a_turn_when_it_is_asked(monkeypatch):
     played = []
-    monkeypatch.setattr(peer, "epoch", lambda: played.append(1))
-    monkeypatch.setattr(sys, "stdin", ["\n", "\n"])
-    timing.play(peer)
-    assert len(played) == 2 * (1 + timing.EPOCHS_A_TURN)  # one warms up and is not timed
-    assert all(float(line) >= 0 for line in capsys.readouterr().out.split())
+    peer = SimpleNamespace(epoch=lambda: played.append(1) or 7.0)
+    monkeypatch.setattr(epoch, "make_peer", lambda *_: peer)
+    turns = epoch.turns("cora", "ours")
+    assert next(turns) == {"losses": [7.0] * epoch.WARM_UP}
+    assert next(turns)["seconds"] >= 0
+    # One epoch of a turn warms up and is not timed.
+    assert len(played) == epoch.WARM_UP + 1 + epoch.EPOCHS_A_TURN
+
+
+def counted(limit: int):
+    for number in range(limit):
+        yield {"number": number}
+
+
+def failing():
+    raise MemoryError
+
+
+def growing():
+    return {"sum": int(np.ones(2**28, dtype=np.uint8).sum())}
+
+
+@pytest.mark.slow
+def test_a_process_computes_when_it_is_asked():
+    process = processes.Process(counted, 2)
+    assert [process.next(), process.next()] == [
+        {"status": "ok", "number": 0},
+        {"status": "ok", "number": 1},
+    ]
+    process.ask()
+    process.end()
+    assert processes.isolated(failing) == {"status": "out of memory"}
+    assert processes.isolated(growing, limit=0.1) == {"status": "out of memory"}
+    assert processes.isolated(growing, limit=2)["sum"] == 2**28
+    with pytest.raises(SystemExit, match="failed with code 1"):
+        processes.isolated(counted, "no number")
+
+
+def test_works_take_turns():
+    order = []
+    works = {name: lambda name=name: order.append(name) or len(order) for name in "ab"}
+    assert runner.in_turn(works, 2, warm_up=1) == {"a": [3, 5], "b": [4, 6]}
+    assert "".join(order) == "ababab"
+
+
+def test_measurements_are_stored_one_by_one_and_resumed(tmp_path):
+    path, seconds, made = tmp_path / "a.json", iter([4.0, 1.0, 3.0, 9.0, 8.0, 7.0]), []
+
+    def work(name):
+        if len(made) == 1 and not path.with_suffix(".go").exists():
+            raise KeyboardInterrupt
+        made.append(name)
+        return {"seconds": next(seconds), "kind": "k"}
+
+    def measure():
+        for name in "ab":
+            yield {"name": name}, partial(work, name)
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(measure, {"measurements": []}, path)
+    stored = json.loads(path.read_text())
+    assert stored["measurements"] == [{"name": "a", "seconds": 4.0, "kind": "k"}]
+    path.with_suffix(".go").touch()
+    runner.run(measure, stored, path)
+    assert made == ["a", "b"]
+    runner.run(measure, json.loads(path.read_text()), path, rounds=2, renew=True)
+    a, b = json.loads(path.read_text())["measurements"]
+    assert (a["seconds"], b["seconds"]) == (5.5, 8.0)  # of rounds in turn
+    assert [of["seconds"] for of in a["rounds"]] == [3.0, 8.0]
+
+
+def test_options_are_the_parameters_of_a_benchmark(tmp_path, monkeypatch):
+    path = tmp_path / "growth.json"
+    given = []
+    monkeypatch.setattr("benchmarks.growth.isolated", lambda *of: given.append(of[1:]) or {"a": 1})
+    arguments = ["-m", "growth", "--nodes", "30,10", "--epochs", "2", "--json", str(path)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    runner.main("benchmarks")
+    assert given == [(30, 2), (10, 2)]
+    stored = json.loads(path.read_text())
+    # It names no place on this machine.
+    command = "python -m benchmarks growth --nodes 30,10 --epochs 2 --json growth.json"
+    assert stored["command"] == command
+    assert stored["measurements"] == [{"nodes": 30, "a": 1}, {"nodes": 10, "a": 1}]
+    assert {"versions", "threads", "cpu"} <= stored.keys()
+    monkeypatch.setattr(sys, "argv", ["-m"])
+    with pytest.raises(SystemExit, match="usage: python -m benchmarks NAME"):
+        runner.main("benchmarks")
 
 
 def test_peers_with_other_losses_are_refused():
-    timing.check_same({"ours": [100.0, 90.0], "plain": [100.05, 90.0]})
+    epoch.check_same({"ours": [100.0, 90.0], "plain": [100.05, 90.0]})
     with pytest.raises(SystemExit, match="plain compute different losses"):
-        timing.check_same({"ours": [100.0, 90.0], "plain": [100.0, 90.2]})
+        epoch.check_same({"ours": [100.0, 90.0], "plain": [100.0, 90.2]})
     with pytest.raises(SystemExit, match="nan"):
-        timing.check_same({"ours": [100.0], "plain": [float("nan")]})
+        epoch.check_same({"ours": [100.0], "plain": [float("nan")]})
 
 
 def test_memory_errors_are_told_from_other_errors():
     with pytest.raises(RuntimeError) as caught:
         torch.empty(2**60, dtype=torch.uint8)
-    assert isolated.is_memory_error(caught.value)
-    assert isolated.is_memory_error(MemoryError())
-    assert not isolated.is_memory_error(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    assert processes.is_memory_error(caught.value)
+    assert processes.is_memory_error(MemoryError())
+    assert not processes.is_memory_error(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
 def test_block_graph_is_sparse_heavy_tailed_and_repeatable():
@@ -140,13 +220,13 @@ def test_wordnet_file(tmp_path, monkeypatch):
     file = tmp_path / "wordnet.npz"
     parts = {"x_indices": x.indices, "x_indptr": x.indptr, "x_shape": np.array(x.shape)}
     np.savez(file, **parts, labels=np.array([0, 1, 0, 1]), edges=np.array([[0, 1], [1, 3]]))
-    graph = inputs.load("wordnet", file)
+    monkeypatch.setenv(inputs.WORDNET, str(file))
+    graph = inputs.load("wordnet")
     assert (graph.n_nodes, graph.n_edges, graph.n_features) == (4, 2, 3)
     np.testing.assert_array_equal(graph.x.toarray(), np.eye(4, 3))
-    monkeypatch.setenv(inputs.WORDNET_VARIABLE, str(file))
-    assert inputs.wordnet_file(None) == file
-    monkeypatch.setenv(inputs.WORDNET_VARIABLE, str(tmp_path / "absent.npz"))
-    assert inputs.wordnet_file(None) is None
+    assert inputs.has_wordnet()
+    monkeypatch.setenv(inputs.WORDNET, str(tmp_path / "absent.npz"))
+    assert not inputs.has_wordnet()
 
 
 def test_reading_reads_what_was_written(tmp_path):
@@ -157,9 +237,10 @@ def test_reading_reads_what_was_written(tmp_path):
         timed = reading.time_reading(tmp_path)
     assert timed["graph"] == repr(graph)
     assert (graph.n_nodes, graph.n_features) == (50, 7)
-    result = {"status": "ok", "seconds": 2.0, "peak_memory_mb": 30.0, "data_mb": 10.0}
-    told = reading.line(result | {"epoch_seconds": SPREAD})
-    assert told == "2.00 s, peak 30 MiB, 3.00 × the data's size; as long as 1.0 epochs of training"
+    result = {"nodes": 50, "edges": 200, "columns": 7, "seconds": 2.0, "peak_memory_mb": 30.0}
+    table = report.reading([result | {"data_mb": 10.0, "epoch_seconds": SPREAD}])
+    assert "| seconds | 2 | 1.00 epochs |" in table
+    assert "| peak memory, MiB | 30 | 3.00 times the data |" in table
 
 
 def test_exponents_of_known_growth():
@@ -173,8 +254,8 @@ def test_exponents_of_known_growth():
         for n in (10, 100, 1000)
     ]
     late = {"status": "out of memory", "nodes": 10_000}
-    assert growth.exponents([*sizes, late]) == pytest.approx({"seconds": 1.5, "memory": 1.0})
-    assert growth.exponents(sizes[:1]) == {}
+    assert report.exponents([*sizes, late]) == pytest.approx({"seconds": 1.5, "memory": 1.0})
+    assert report.exponents(sizes[:1]) == {}
 
 
 def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
@@ -185,41 +266,28 @@ def test_an_estimate_stands_beside_what_was_measured(monkeypatch):
     for what in ("added_mb", "peak_memory_mb", "seconds"):
         assert found[what]["estimated"] > 0
     assert found["peak_memory_mb"]["measured"] > found["added_mb"]["measured"]
-    told = {"nodes": 9, "case": "small", "status": "ok"}
-    measured = {"estimated": 3, "measured": 4}
-    told |= {"added_mb": measured, "peak_memory_mb": measured, "seconds": measured}
-    assert "3 s told, 4 measured (-25%)" in estimate.line(told)
-    assert "out of memory" in estimate.line(told | {"status": "out of memory"})
 
 
 def test_rounds_of_an_estimate_are_summed_up():
     def round_of(told, seen):
-        measured = {what: {"estimated": told, "measured": seen} for what in estimate.UNITS}
+        measured = {what: {"estimated": told, "measured": seen} for what in estimate.QUANTITIES}
         return {"status": "ok", "edges": 7} | measured
 
     found = estimate.summary([round_of(3, 4), round_of(9, 4), round_of(4, 5)])
-    assert (found["edges"], found["rounds"]) == (7, 3)
+    assert (found["edges"], found["repeats"]) == (7, 3)
     ratio = {"median": 0.8, "low": 0.775, "high": 1.525}
     assert found["seconds"] == {"estimated": 4, "measured": 4, "ratio": ratio}
     failed = estimate.summary([round_of(3, 4), {"status": "out of memory"}])
     assert failed == {"status": "out of memory"}
-    table = report.estimate_table({"epochs": 10, "runs": [{"nodes": 9, "case": "a"} | found]})
+    table = report.estimate([{"nodes": 9, "case": "a", "epochs": 10} | found])
     assert "| 9 | a | 4 | 4 | -20% (-22% to +52%) | 4 | 4 | -20% (-22% to +52%) |" in table
-
-
-def test_the_stored_command_names_no_place_on_this_machine(monkeypatch):
-    root = Path(Path.cwd().anchor)
-    arguments = ["epoch.py", "--json", str(root / "a" / "b.json"), f"--wordnet={root / 'c' / 'd'}"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    command = machine.description("epoch.py", 2)["command"]
-    assert command == "python benchmarks/epoch.py --json b.json --wordnet=d"
 
 
 @pytest.fixture
 def results(tmp_path) -> Path:
     """Made-up results: plain PyTorch fits into memory on Cora only."""
     top = {
-        "command": "python benchmarks/x.py",
+        "command": "python -m benchmarks x",
         "cpu": "a cpu",
         "threads": 2,
         "versions": {"a": "1"},
@@ -237,10 +305,11 @@ def results(tmp_path) -> Path:
         "status": {"ours": "ok", "plain": "out of memory"},
     }
     size = {"status": "ok", "edges": 10, "epoch_seconds": SPREAD, "peak_memory_mb": 7.0}
-    sizes = [size | {"nodes": 1000}, size | {"nodes": 2000}]
+    sizes = [size | {"nodes": 1000}, size | {"nodes": 2000, "peak_memory_mb": 14.0}]
+    sizes[1]["epoch_seconds"] = {"median": 8.0}
+    datasets = [{"dataset": "cora"} | cora, {"dataset": "wordnet"} | wordnet]
     made = {
-        "epoch": top | {"datasets": {"cora": cora, "wordnet": wordnet}},
-        "growth": top | {"sizes": sizes, "exponents": {"seconds": 1.02, "memory": 0.97}},
+        name: top | {"measurements": of} for name, of in (("epoch", datasets), ("growth", sizes))
     }
     for name, content in made.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
@@ -252,23 +321,26 @@ def test_tables_come_from_the_results(results):
     assert set(tables) == {"epoch", "memory", "growth", "machine"}
     assert "| plain PyTorch | 4 (2×, 1.9–2.1) | out of memory |" in tables["epoch"]
     assert "| plain PyTorch | 1,234 | out of memory |" in tables["memory"]
-    assert "power 1.02" in tables["growth"]
+    assert "to the power 2.00, memory as nodes to the power 1.00" in tables["growth"]
+    assert tables["machine"].splitlines() == 2 * [
+        "- `python -m benchmarks x` on a cpu, 2 threads; a 1."
+    ]
 
 
-FITS = {
-    "one": {
-        "linear": {"status": "ok", "seconds": 2.0, "projected": False, "peak_memory_mb": 1024},
-        "gae": {"status": "ok", "seconds": 20.0, "projected": True, "peak_memory_mb": 2048},
-        "graphmae": {"status": "out of memory"},
-    },
-    "two": {
-        "linear": {"status": "ok", "seconds": 1.0, "projected": False, "peak_memory_mb": 1024},
-        "gae": {"status": "ok", "seconds": 40.0, "projected": False, "peak_memory_mb": 2048},
-    },
-}
+FIT = {"status": "ok", "projected": False, "peak_memory_mb": 1024}
+FITS = [
+    {"graph": "one", "method": "linear", "seconds": 2.0} | FIT,
+    {"graph": "one", "method": "gae", "seconds": 20.0} | FIT | {"projected": True},
+    {"graph": "one", "method": "graphmae", "status": "out of memory"},
+    {"graph": "two", "method": "linear", "seconds": 1.0} | FIT,
+    {"graph": "two", "method": "gae", "seconds": 40.0} | FIT | {"peak_memory_mb": 2048},
+]
 
 
 def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks import plots
+
     store = RunStore(tmp_path / "runs")
     for graph, method, nmi in [
         *(("one", "linear", 50.0), ("one", "gae", 40.0), ("one", "graphmae", None)),
@@ -277,16 +349,13 @@ def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
         experiment = find_experiment(method, graph, "quality")
         result = RunResult(0, dict.fromkeys(SETTINGS["quality"].all) | {"nmi": nmi})
         store.add(RunSpec.of(experiment, "whole", experiment.params, 0), result)
-    compared = quality_report.compared(tmp_path)
-    found = quality_report.standings(FITS, compared, "nmi")
+    compared = plots.compared(tmp_path)
+    found = plots.standings(FITS, compared, "nmi")
     assert found == {"gae": (5.0, 25.0, 2), "linear": (0.0, 1.0, 2)}
-    table = quality_report.table(FITS, report.markdown)
-    assert "| GAE | ≈ 20 (2.0) | 40 (2.0) |" in table
+    table = report.fits(FITS)
+    assert "| GAE | ≈ 20 (1.0) | 40 (2.0) |" in table
     assert "| GraphMAE | out of memory | — |" in table
-    pytest.importorskip("matplotlib")
-    import plots
-
-    figure = plots.quality_picture(FITS, compared)
+    figure = plots.quality_figure(FITS, compared)
     assert [len(axes.lines) for axes in figure.axes] == [1, 3, 1]  # with that of zero
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.texts] == ["GAE (2)", "LinearGATE (2)"]
@@ -295,39 +364,40 @@ def test_methods_stand_beside_ours_on_the_graphs_they_finished(tmp_path):
 
 def test_pictures_are_drawn(results, tmp_path):
     pytest.importorskip("matplotlib")
-    import plots
+    from benchmarks import plots
 
     files = plots.draw(report.read(results), tmp_path / "images")
     assert [file.name for file in files] == ["benchmark-epoch.png", "benchmark-growth.png"]
     assert all(file.stat().st_size > 1000 for file in files)
 
 
-def test_large_tables_are_read_encoded_and_written(tmp_path):
+def test_large_tables_are_those_of_the_graph(tmp_path):
     sizes = large.write_tables(tmp_path, 3000)
     assert sizes == {"nodes": 3000, "edges": 30_000, "features": 1000}
-    steps = large.read_and_write(tmp_path)["steps"]
-    assert list(steps) == ["read", "encode", "write"]
-    (tmp_path / "random.parquet").rename(tmp_path / "out.parquet")
-    assert large.agreement(tmp_path)["columns"] == large.COLUMNS
     graph = read_graph(tmp_path / "edges.parquet", tmp_path / "nodes.parquet")
+    vectors = (
+        np.random.default_rng(0).normal(size=(3000, 5)) + 9 * np.eye(5)[graph.ids.argsort() % 5]
+    )
+    write_embedding(tmp_path / "out.parquet", graph.ids, vectors)
+    agreement = large.clusters_and_blocks(tmp_path)
+    assert (agreement["blocks"], agreement["columns"]) == (2, 5)
     block = synthetic.block_graph(3000)
     np.testing.assert_array_equal(graph.adjacency.indices, block.adjacency.indices)
     np.testing.assert_array_equal(graph.attributes["words"].values.sum(axis=1), block.x.sum(axis=1))
 
 
 def test_a_run_by_two_processes_stands_beside_the_same_one_by_one():
-    cost = {"edges": 10, "peak_memory_mb": 1024, "nmi": 0.5}
-    exact = {"nodes": 5, "method": "gate", "batch_size": "full"} | cost
+    cost = {"edges": 10, "peak_memory_mb": 1024, "nmi": 0.5, "memory_limit": None, "nodes": 5}
+    exact, linear = large.EXACT | cost, large.LINEAR | cost
     runs = [
-        exact | {"seconds": 10.0},
+        exact | {"seconds": 10.0, "processes": 1},
         exact | {"seconds": 12.0, "processes": 2, "communicating_seconds": 1.25},
-        {"nodes": 5, "seconds": 4.0, "processes": 2} | cost,  # without one to compare it with
-        {"nodes": 5, "seconds": 4.0, "memory_limit": "1GiB"} | cost,
+        linear | {"seconds": 4.0, "processes": 2},  # without one to compare it with
+        linear | {"seconds": 4.0, "processes": 1, "memory_limit": "1GiB"},
     ]
-    made = scale_report.tables({"large": {"runs": runs}}, report.markdown)
     row = "| 5 | gate, whole graph | 10 s | 12 s | 1.20 | 1.2 s |"
-    assert made["processes"].splitlines()[2:] == [row]
-    assert "| 5 | 10 | linear | 1GiB | 1 | 4 | 1.00 GiB | 50.0 |" in made["large"]
+    assert report.processes(runs).splitlines()[2:] == [row]
+    assert "| 5 | 10 | linear | 1GiB | 1 | 4 | 1.00 GiB | 50.0 |" in report.large(runs)
 
 
 def test_what_parts_reach_stands_beside_the_whole():
@@ -339,7 +409,7 @@ def test_what_parts_reach_stands_beside_the_whole():
         {"graph": "pubmed", "form": "whole", "accuracy": {"val": 81, "test": 82}} | fit,
         {"graph": "wordnet", "form": "whole", "status": "out of memory"},
     ]
-    lines = scale_report.tables({"parts": {"fits": fits}}, report.markdown)["parts"].splitlines()
+    lines = report.parts(fits).splitlines()
     assert lines[2] == "| synthetic | 7 | parts | 1 | 3 | 0.50 GiB | 0.1235 | 0.5 | — | — |"
     assert lines[3].startswith("| pubmed | 7 | the whole | 2 |")
     assert lines[3].endswith("| 80.5 / 81.5 |")
@@ -351,7 +421,7 @@ def test_the_loss_by_parts_of_a_larger_graph_is_scaled_to_that_of_the_whole():
     whole = {"form": "whole", "nodes": 4, "feature_square_per_node": 9, "structure_per_pair": 0.5}
     parts = {"form": "parts", "nodes": 40, "feature_square_per_node": 4, "structure_per_pair": 0.6}
     fits = [common | whole | {"loss": 6 + 12 * 0.5}, common | parts | {"loss": 100}]
-    lines = scale_report.tables({"parts": {"fits": fits}}, report.markdown)["parts"].splitlines()
+    lines = report.parts(fits).splitlines()
     # Of 4 nodes and 12 pairs: (4 + 12 · 0.6) / (6 + 12 · 0.5).
     assert lines[3].endswith("| 4 | 0.6 | 0.933 | — |")
 
@@ -362,35 +432,11 @@ def test_seconds_of_communication_are_read_from_the_notes():
     assert large.communicating(note.format("310 ms")) == pytest.approx(0.31)
 
 
-def test_large_runs_are_stored_one_by_one_and_resumed(tmp_path, monkeypatch):
-    calls = []
-
-    def measure(run, folder, sizes):
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        calls.append(run)
-        return run | sizes | {"seconds": len(calls), "peak_memory_mb": 1}
-
-    monkeypatch.setattr(large, "measure", measure)
-    monkeypatch.setattr(large.isolated, "run", lambda *_: {"edges": 1})
-    wanted, path = list(large.RUNS), tmp_path / "large.json"
-    with pytest.raises(KeyboardInterrupt):
-        large.measure_all(wanted, {"runs": []}, path, repeats=1)
-    stored = json.loads(path.read_text())
-    assert [run["nodes"] for run in stored["runs"]] == [run["nodes"] for run in wanted[:3]]
-    calls.append(None)
-    large.measure_all(wanted, stored, path, repeats=1)
-    assert [each for each in calls if each] == wanted
-    assert len(json.loads(path.read_text())["runs"]) == len(wanted)
-
-
-def test_repeated_runs_alternate_and_have_a_median():
-    run = {"nodes": 5, "peak_memory_mb": 7}
-    found = large.joined([run | {"seconds": 4.0}])
-    assert "all_seconds" not in found
-    found = large.joined([found, run | {"seconds": 1.0, "peak_memory_mb": 9}])
-    found = large.joined([found, run | {"seconds": 3.0}])
-    assert found == {"nodes": 5, "seconds": 3, "peak_memory_mb": 9, "all_seconds": [4, 1, 3]}
+def test_large_runs_are_distinct_and_have_their_options(monkeypatch):
+    monkeypatch.setattr(large, "isolated", lambda *_: {"edges": 1})
+    subjects = [subject for subject, _ in large.measure()]
+    assert len({json.dumps(subject) for subject in subjects}) == len(subjects) == 13
+    assert [of["mode"] for of, _ in large.measure(nodes=100_000, modes=("exact",))] == ["exact"] * 2
 
 
 def test_losses_of_the_whole_graph_by_blocks_are_the_exact_ones():
@@ -422,13 +468,8 @@ def test_what_wrk_prints_becomes_a_table():
     assert (found["requests"], found["refused"], found["socket_errors"]) == (4210, 7, None)
     with pytest.raises(SystemExit, match="did not report"):
         service.parsed("connection refused")
-    measured = {
-        "nodes": 100_000,
-        "components": 128,
-        "top": 10,
-        "load": found | {"connections": 32, "seconds": 10},
-        "malformed": {"requests": 1000, "statuses": {"422": 998, "500": 2}, "growth": 0.0123},
-    }
-    table = store_report.tables({"service": measured}, report.markdown)["service"]
+    load = {"nodes": 100_000, "components": 128, "top": 10, "connections": 32, "seconds": 10}
+    odd = {"requests": 1000, "statuses": {"422": 998, "500": 2}, "growth": 0.0123}
+    table = report.service([load | found, odd])
     assert "| 421 requests per second, 99 % of them within 1200 ms |" in table
     assert "| 2 server errors; memory +1.2 % after the first tenth |" in table

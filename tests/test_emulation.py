@@ -1,21 +1,10 @@
 """When the tests have been run as if on other processors."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "scripts/emulate_processors.py"
-
-
-@pytest.fixture(scope="module")
-def emulation():
-    spec = importlib.util.spec_from_file_location("emulate_processors", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from scripts import emulate_processors as emulation
 
 PASSED = {"changed": ["torch sum"], "passed": True}
 FAILED = {"changed": ["torch sum"], "passed": False}
@@ -32,13 +21,13 @@ IDLE = {"changed": []}
         ({"a": IDLE}, 1, "fewer than 1"),
     ],
 )
-def test_the_verdict(emulation, outcomes, code, words):
+def test_the_verdict(outcomes, code, words):
     found = emulation.verdict(outcomes)
     assert found[0] == code
     assert re.search(words, found[1])
 
 
-def test_a_setting_replaces_those_of_this_process(emulation, monkeypatch):
+def test_a_setting_replaces_those_of_this_process(monkeypatch):
     monkeypatch.setenv("MKL_CBWR", "AVX2")
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     plain = emulation.environment({})
@@ -49,7 +38,7 @@ def test_a_setting_replaces_those_of_this_process(emulation, monkeypatch):
     assert emulation.environment(emulation.settings()["oldest"])["MKL_CBWR"] == "COMPATIBLE"
 
 
-def test_a_setting_that_changes_nothing_runs_no_test(emulation, monkeypatch):
+def test_a_setting_that_changes_nothing_runs_no_test(monkeypatch):
     run = []
     monkeypatch.setattr(emulation, "computed", lambda setting: {"sum": setting.get("MKL_CBWR", "")})
     monkeypatch.setattr(

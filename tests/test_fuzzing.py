@@ -4,17 +4,11 @@ import faulthandler
 import json
 import os
 import signal
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "fuzz"))  # scripts, not a package
-
-import run
-import worker
-
+from fuzz import run, worker
 from graphgate import InputError
 
 

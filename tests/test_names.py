@@ -21,7 +21,7 @@ PAGES = [
 SPAN = re.compile(r"(?<![`\w])`([^`\n]+)`(?!`)")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-SCRIPT = re.compile(r"python ((?:benchmarks|scripts|fuzz)/\w+\.py)(.*)")
+SCRIPT = re.compile(r"python -m (benchmarks|scripts|fuzz)[ .](\w+)(.*)")
 FILE = re.compile(r"[\w*-]+(?:/[\w.*-]+)*\.(?:py|js|cff|toml|txt|md)")
 # Of torchrun, and of every command.
 OTHER_OPTIONS = {"--help", "--max-restarts"}
@@ -108,10 +108,12 @@ def is_file(name: str) -> bool:
 def exists(span: str) -> bool:
     """Whether that which a span of code names is defined somewhere."""
     if script := SCRIPT.fullmatch(span):
-        path = ROOT / script[1]
-        return path.exists() and set(OPTION.findall(script[2])) <= set(
-            OPTION.findall(path.read_text("utf-8"))
-        )
+        path, runner = (ROOT / script[1] / f"{script[2]}.py"), ROOT / "benchmarks" / "runner.py"
+        words = set(re.findall(r"[\w-]+", path.read_text("utf-8") if path.exists() else ""))
+        words |= set(OPTION.findall(runner.read_text("utf-8")))
+        # The parameters of `measure` are options of a benchmark.
+        options_ = set(OPTION.findall(script[3]))
+        return path.exists() and all({of, of[2:].replace("-", "_")} & words for of in options_)
     if not set(OPTION.findall(span)) <= options() | OTHER_OPTIONS:
         return False
     if FILE.fullmatch(span):

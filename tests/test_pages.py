@@ -1,6 +1,5 @@
 """README and docs say what the stored results say, and their code runs."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -14,6 +13,7 @@ from graphgate.paper.experiments.experiment import SETTINGS
 from graphgate.paper.experiments.protocol import RunResult, run_classification
 from graphgate.paper.experiments.reproduce import TABLES, reproduce
 from graphgate.paper.experiments.run_store import RunSpec
+from scripts import render_tables as render
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -24,27 +24,19 @@ PAGES = [
 
 
 @pytest.fixture(scope="module")
-def render():
-    spec = importlib.util.spec_from_file_location("render", ROOT / "scripts/render_tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def tables(render):
+def tables():
     return render.tables()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_tables_are_those_of_the_results(page, render, tables):
+def test_tables_are_those_of_the_results(page, tables):
     text = page.read_text(encoding="utf-8")
     assert render.rendered(text, tables) == text, "run `make docs`"
     wanted = set(re.findall(r"<!-- table:(\w+) -->", text))
     assert wanted <= tables.keys()
 
 
-def test_only_marked_text_is_replaced(render):
+def test_only_marked_text_is_replaced():
     text = "a\n<!-- table:one -->\nold\n<!-- /table -->\nb\n<!-- table:two -->\n<!-- /table -->\n"
     after = render.rendered(text, {"one": "new"})
     assert after == text.replace("old", "new")
@@ -62,7 +54,7 @@ def test_benchmarks_name_how_they_were_made(file):
 STORED = sorted((ROOT / "results/runs").rglob("*.jsonl"))
 
 
-def test_every_stored_run_counts(render):
+def test_every_stored_run_counts():
     """In a table, or in the sweep that chose its settings; once, and with what made it."""
     counted = set()
     for table, methods in [*((table, None) for table in TABLES), ("transductive", render.NEWER)]:

@@ -206,6 +206,22 @@ def weights(given: Any, names: Sequence[str]) -> dict[str, float]:
     return {name: float(weight) for name, weight in given.items()}
 
 
+def groups(given: Any, n_features: int) -> list[str] | None:
+    """The name of the group of each feature."""
+    if given is None:
+        return None
+    try:
+        values = np.asarray(given)
+    except ValueError:  # of lists of several lengths
+        values = np.empty((0, 0))
+    if values.shape != (n_features,) or values.dtype.kind not in "iuUO":
+        raise InputError(
+            f"groups must be None or one name or integer per feature, {n_features:,} in all, got "
+            f"an array of shape {values.shape} and type {values.dtype}"
+        )
+    return [str(value) for value in values.tolist()]
+
+
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a fitted estimator as plain JSON."""
     given = {**params, "dtype": str(params["dtype"]).removeprefix("torch.")}

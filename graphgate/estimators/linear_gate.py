@@ -29,7 +29,7 @@ from graphgate.estimators.persistence import FittedState
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
-from graphgate.linear.coordinates import MATRIX, FeatureSource
+from graphgate.linear.coordinates import MATRIX, FeatureSource, sources_of_groups
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
@@ -62,6 +62,9 @@ class LinearGATE(Embedder):
         and the others are chosen as with "auto". The views are "own", "context", "shallow", "deep"
         and "factors", see `model_.weights`; a column counts 1 where it is fully supported. The name
         of features given as a matrix is "x".
+    groups : name or number of the group of each feature, (F,), where features are given as a
+        matrix: each group is weighed by itself, as a column of attributes is. Only where weights
+        are chosen.
     scale : whether numbers among attributes are standardized; features are used as they are.
     random_state : random seed of masks and projections, an int, a NumPy RandomState or None.
     dtype : precision, "float32" or "float64".
@@ -99,6 +102,7 @@ class LinearGATE(Embedder):
         *,
         structure: bool = True,
         weights: Mapping[str, float] | str | None = None,
+        groups: Any = None,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
         dtype: str = "float32",
@@ -109,6 +113,7 @@ class LinearGATE(Embedder):
         self.n_components = n_components
         self.structure = structure
         self.weights = weights
+        self.groups = groups
         self.scale = scale
         self.random_state = random_state
         self.dtype = dtype
@@ -146,6 +151,7 @@ class LinearGATE(Embedder):
             "n_components": plan.n_components,
             "structure": plan.structure,
             "weights": None if self.weights is None else dict(options.given) or arguments.AUTO,
+            "groups": arguments.groups(self.groups, graph.n_features),
             "scale": bool(self.scale),
             "random_state": seed,
             "dtype": self._dtype_name,
@@ -256,9 +262,14 @@ class LinearGATE(Embedder):
 
     def _weight_options(self, graph: Graph, plan: LinearPlan) -> WeightOptions:
         """What weights are chosen from; features that were computed from edges are no evidence."""
+        content, places = self.fitted_on_.content, None
+        if self.groups is not None and (self.weights is None or content != "features"):
+            raise InputError(
+                "groups= is for features given as a matrix, with weights='auto' or some by name; "
+                "columns of attributes are weighed one by one without it"
+            )
         if self.weights is None:
             return WeightOptions()
-        content = self.fitted_on_.content
         sources: list[FeatureSource] = []
         if content == "attributes" and self.encoder_ is not None:
             sources = [
@@ -268,10 +279,12 @@ class LinearGATE(Embedder):
             ]
         if content == "features" or len(sources) > MOST_SOURCES:
             sources = [FeatureSource(MATRIX, graph.n_features)]
+        if (groups := arguments.groups(self.groups, graph.n_features)) is not None:
+            sources, places = sources_of_groups(groups)
         placed = plan.structure and graph.n_edges > 0
         views = [v.name for v in VIEWS.values() if placed or v.source != "structure"]
         given = arguments.weights(self.weights, [*views, *(source.name for source in sources)])
-        return WeightOptions(sources, given, chosen=content != "edges")
+        return WeightOptions(sources, places, given, chosen=content != "edges")
 
     def _features_of(self, graph: Graph) -> Features:
         """Of the nodes of a graph that has features, or had them before edges were hidden."""

@@ -14,7 +14,7 @@ from graphgate.estimators.hyperparameters import AUTO, DTYPES, LARGEST_SEED
 from graphgate.estimators.persistence import HEADER, FittedState, read_model
 from graphgate.io.files import Schema, check_fields
 from graphgate.io.tensors import check_tensors, write_tensors
-from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates, FeatureSource
+from graphgate.linear.coordinates import AS_THEY_ARE, Coordinates, FeatureSource, sources_of_groups
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
 from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.linear_plan import LARGE, Sizes
@@ -28,6 +28,7 @@ PARAMS: Schema = {
     "n_components": int,
     "structure": bool,
     "weights": (dict, str, type(None)),
+    "groups": (list, type(None)),
     "scale": bool,
     "random_state": int,
     "dtype": str,
@@ -142,12 +143,17 @@ def load_linear_gate(path: Path | str) -> SavedLinearGATE:
     if sizes["ids"] is not None:
         ids = _read_ids(tensors, sizes["ids"], sizes["n_known"], what)
     check_tensors(tensors, expected, what)
+    sources = tuple(
+        FeatureSource(**source | {k: float(source[k]) for k in ("scale", "weight")})
+        for source in sizes["sources"]
+    )
+    places = np.repeat(np.arange(len(sources)), [source.n_features for source in sources])
+    if params["groups"] is not None:
+        _, places = sources_of_groups(params["groups"])
     coordinates = Coordinates(
         tensors["weights"].numpy(),
-        tuple(
-            FeatureSource(**source | {k: float(source[k]) for k in ("scale", "weight")})
-            for source in sizes["sources"]
-        ),
+        sources,
+        places,
         tensors.get("components"),
         tensors["center"],
         float(sizes["shortest"]),
@@ -192,6 +198,14 @@ def _check_header(
             and 0 < source["scale"] <= largest
             and 0 < source["weight"] <= largest
             for source in sizes["sources"]
+        ),
+        "groups": params["groups"] is None
+        or (
+            state.fitted_on.content == "features"
+            and params["weights"] is not None
+            and all(isinstance(name, str) for name in params["groups"])
+            and [(s.name, s.n_features) for s in sources_of_groups(params["groups"])[0]]
+            == [(s["name"], s["n_features"]) for s in sizes["sources"]]
         ),
         "evidence": (sizes["evidence"] is None)
         == (params["weights"] is None or state.fitted_on.content == "edges")

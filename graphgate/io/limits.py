@@ -2,7 +2,8 @@
 
 A few bytes can stand for gigabytes: compressed files, headers that state a size, tables of equal
 values. What a file may grow to is therefore limited in proportion to its size, where a file of less
-than 100 kB counts as one of 100 kB, so that no such file needs more than 1 GB or ten seconds.
+than 100 kB counts as one of 100 kB, so that no such file needs more than 1 GB or ten seconds. Only
+Parquet, which Arrow decompresses, may take more before it is refused.
 """
 
 import os

@@ -1,11 +1,11 @@
 """Parquet files, read a few columns at a time.
 
-A few bytes of Parquet can stand for any number of equal values, so that what a small file claims is
-checked before Arrow reads it.
+A few bytes of Parquet can stand for any number of equal values. What the footer of a file states is
+therefore checked before its columns are read, and small files are read in small steps.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -14,14 +14,14 @@ import pyarrow.parquet
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_file, first_line, utf8_name
 from graphgate.io.limits import check_claim
-from graphgate.io.parquet_claims import check_claims
 from graphgate.io.tables import Conversion, Table, check_names, release_memory
 
 _INDEX = re.compile(r"__index_level_\d+__")
 # Columns, and values in them, read at once: enough for two threads, few enough for memory.
 _TOGETHER, _VALUES = 8, 1 << 22
 _BATCH = 1 << 18  # rows of a column that is read alone
-_SMALL = 1 << 20  # bytes of a file whose text is read as codes, in case that it is a bomb
+_SMALL = 1 << 20  # bytes of a file that may be a bomb
+_STEP = 1 << 27  # bytes of text in a batch, if every one were as long as the content of the file
 
 
 class ParquetTable(Table):
@@ -31,17 +31,23 @@ class ParquetTable(Table):
         self.what, self._place = str(path), None
         source = check_file(path)
         self.size: int = source.stat().st_size
-        small = self.size < _SMALL
-        repetitive = check_claims(source, self.size) if small else set()
         with self._explained(), utf8_name(source) as name:
-            file = pyarrow.parquet.ParquetFile(name, pre_buffer=False)
-            names = check_names(self.what, file.schema_arrow.names)
+            options = {
+                "pre_buffer": False,
+                # Arrow would otherwise allocate lists of any stated length.
+                "thrift_string_size_limit": max(1, self.size),
+                "thrift_container_size_limit": max(1, self.size),
+            }
+            file = pyarrow.parquet.ParquetFile(name, **options)
+            coded = _lists_of_words(file) if self.size >= _SMALL else []
             self._file = pyarrow.parquet.ParquetFile(
-                name,
-                pre_buffer=False,
-                metadata=file.metadata,
-                read_dictionary=_coded_paths(file, repetitive, all_text=small),
+                name, metadata=file.metadata, read_dictionary=coded, **options
             )
+        names = check_names(self.what, file.schema_arrow.names)
+        groups = (file.metadata.row_group(at) for at in range(file.metadata.num_row_groups))
+        content = sum(group.total_byte_size for group in groups)
+        check_claim(self.what, "values", content, self.size, "bytes")
+        self._batch = min(_BATCH, max(1, _STEP // max(1, content)))
         self.metadata = file.schema_arrow.metadata or {}
         # A pandas index without a name is a row number, not a column.
         self.names = [name for name in names if not _INDEX.fullmatch(name)]
@@ -69,25 +75,32 @@ class ParquetTable(Table):
         """One column in batches: threads have nothing to share, and keep what they have read."""
         if len(names) > 1:
             return self._file.read(columns=names)
-        chunks = [
-            batch.column(0)
-            for group in range(self._file.num_row_groups)  # each has a dictionary of its own
-            for batch in self._file.iter_batches(_BATCH, [group], names, use_threads=False)
-        ]
         kind = self._arrow_type(names[0])
+        stepwise = self.size < _SMALL and not _is_fixed(kind)
+        rows = self._batch if stepwise else _BATCH
+        chunks: list[pa.Array] = []
+        read = 0
+        for group in range(self._file.num_row_groups):  # each has a dictionary of its own
+            for batch in self._file.iter_batches(rows, [group], names, use_threads=False):
+                chunks.append(batch.column(0))
+                read += batch.nbytes
+                if stepwise:
+                    what = f"{self.what}, column {names[0]!r},"
+                    check_claim(what, "values", read, self.size, "bytes")
         return pa.table({names[0]: pa.chunked_array(chunks, kind)})
 
     def _groups(self, names: Sequence[str]) -> Iterator[list[str]]:
-        """Columns to be read at once, in order; one with nested values is read alone."""
+        """Columns to be read at once, in order; one with nested values or text is read alone."""
         most = max(1, min(_TOGETHER, _VALUES // max(1, self._file.metadata.num_rows)))
         group: list[str] = []
         for name in names:
-            nested = pa.types.is_nested(self._arrow_type(name))
-            if group and (nested or len(group) == most):
+            kind = self._arrow_type(name)
+            alone = pa.types.is_nested(kind) or (self.size < _SMALL and not _is_fixed(kind))
+            if group and (alone or len(group) == most):
                 yield group
                 group = []
             group.append(name)
-            if nested:
+            if alone:
                 yield group
                 group = []
         if group:
@@ -102,26 +115,20 @@ class ParquetTable(Table):
             raise InputError(f"{self.what} cannot be read as Parquet: {reason}") from None
 
 
-def _coded_paths(
-    file: pyarrow.parquet.ParquetFile, others: Collection[str], *, all_text: bool
-) -> list[str]:
-    """The leaves to be read as codes and a dictionary, as most files store them.
+def _is_fixed(kind: pa.DataType) -> bool:
+    """Whether values are numbers or codes, not text or lists of any length."""
+    coded = pa.types.is_dictionary(kind) or pa.types.is_dictionary(
+        getattr(kind, "value_type", kind)
+    )
+    return bool(coded or pa.types.is_primitive(kind) or pa.types.is_null(kind))
 
-    These are words in lists, and all text where a long one may be repeated without end, but not
-    `others`, of which Arrow cannot make codes.
-    """
+
+def _lists_of_words(file: pyarrow.parquet.ParquetFile) -> list[str]:
+    """The leaves to be read as codes and a dictionary, as most files store them."""
     lists = {
         field.name
         for field in file.schema_arrow
         if pa.types.is_list(field.type) and pa.types.is_string(field.type.value_type)
     }
-    leaves = [file.schema.column(at) for at in range(len(file.schema.names))]
-    return [
-        leaf.path
-        for leaf in leaves
-        if leaf.path not in others
-        and (
-            leaf.path.partition(".")[0] in lists
-            or (all_text and leaf.physical_type == "BYTE_ARRAY")
-        )
-    ]
+    leaves = (file.schema.column(at).path for at in range(len(file.schema.names)))
+    return [path for path in leaves if path.partition(".")[0] in lists]

@@ -25,7 +25,7 @@ _ROUNDING = 1e-6  # relative length below which a vector is due to rounding
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """Features that are one source of information: a column of a table, or a matrix.
+    """Features that are one source of information: a column of a table, a group, or a matrix.
 
     divisible : whether its features may say something about each other; those of a category cannot.
     unit_rows : whether its rows are scaled to length 1.
@@ -47,6 +47,14 @@ class FeatureSource:
 MATRIX = "x"  # name of the source where features are given as a matrix
 
 
+def sources_of_groups(groups: Sequence[str]) -> tuple[list[FeatureSource], np.ndarray]:
+    """The sources that the groups of features are, and the number of the source of each feature."""
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(groups))}
+    places = np.array([numbers[name] for name in groups])
+    sizes = np.bincount(places).tolist()
+    return [FeatureSource(name, n) for name, n in zip(numbers, sizes, strict=True)], places
+
+
 @dataclass(frozen=True)
 class Coordinates:
     """A linear map from features to r centered coordinates.
@@ -59,7 +67,8 @@ class Coordinates:
     coordinates are the most important ones.
 
     weights : (F,) factor of each feature.
-    sources : what adjacent features belong together.
+    sources : what features belong together.
+    places : (F,) the number of the source of each feature.
     components : (F, r) orthonormal columns; None where features are used one by one.
     center : (r,) mean of the coordinates of the nodes given to `fit`.
     shortest : length below which a row of coordinates is due to rounding.
@@ -70,6 +79,7 @@ class Coordinates:
 
     weights: np.ndarray
     sources: tuple[FeatureSource, ...]
+    places: np.ndarray
     components: Tensor | None
     center: Tensor
     shortest: float
@@ -83,16 +93,20 @@ class Coordinates:
         rank: int,
         draws: Draws,
         sources: Sequence[FeatureSource] = (),
+        places: np.ndarray | None = None,
     ) -> tuple["Coordinates", "Source"]:
         """The coordinates learned from (N, F) features, and those of these features.
 
         rank : the largest number of coordinates.
-        sources : names and weights of the sources, in the order of the features; by default there
-            is one.
+        sources : names and weights of the sources; by default there is one.
+        places : the number of the source of each feature; by default, those of a source are
+            adjacent, in the order of the sources.
         """
         sources = tuple(sources) or (FeatureSource(MATRIX, x.shape[1]),)
-        weights, sources = _learned(x, sources, engine.dtype)
-        weighted = _weighted(x, weights, sources, engine.dtype)
+        if places is None:
+            places = np.repeat(np.arange(len(sources)), [s.n_features for s in sources])
+        weights, sources = _learned(x, sources, places, engine.dtype)
+        weighted = _weighted(x, weights, sources, places, engine.dtype)
         matrix = FeatureMatrix(weighted, device=CPU, dtype=engine.dtype)
         n, f = matrix.shape
         components = None
@@ -107,14 +121,13 @@ class Coordinates:
             center = engine.product(lambda m: _mean(times(matrix, m)), components)[0]
             matrix.drop_transpose()
         shortest = _ROUNDING * (square / n) ** 0.5
-        coordinates = cls(
-            weights, sources, components, center.to(engine.dtype), shortest, _unit_from(weighted)
-        )
+        center, unit_from = center.to(engine.dtype), _unit_from(weighted)
+        coordinates = cls(weights, sources, places, components, center, shortest, unit_from)
         return coordinates, Source(coordinates, matrix, len(center))
 
     def source(self, x: Features) -> "Source":
         """The coordinates of (N, F) features, to be computed some columns at a time."""
-        weighted = _weighted(x, self.weights, self.sources, self.center.dtype)
+        weighted = _weighted(x, self.weights, self.sources, self.places, self.center.dtype)
         matrix = FeatureMatrix(weighted, device=CPU, dtype=self.center.dtype)
         return Source(self, matrix, len(self.center))
 
@@ -132,11 +145,11 @@ class Coordinates:
         # Features in double precision may be too large for single precision.
         kind = np.result_type(x.dtype, weighted.numpy().dtype)
         features = weighted.numpy().astype(kind) * back.astype(kind)
-        places = _places(self.sources)
+        places = self.places
         factors = _factors(self.sources)
         features /= np.where(factors > 0, factors, 1).astype(kind)[places]
         if any(source.unit_rows for source in self.sources):
-            plain = _weighted(x, self.weights, (), torch.float64)
+            plain = _weighted(x, self.weights, (), places, torch.float64)
             lengths = np.where(
                 [source.unit_rows for source in self.sources],
                 _row_lengths(plain, places, len(self.sources)),
@@ -174,11 +187,6 @@ def _values(x: Features) -> np.ndarray:
     return x if isinstance(x, np.ndarray) else x.data
 
 
-def _places(sources: Sequence[FeatureSource]) -> np.ndarray:
-    """(F,) the number of the source of each feature."""
-    return np.repeat(np.arange(len(sources)), [source.n_features for source in sources])
-
-
 def _factors(sources: Sequence[FeatureSource]) -> np.ndarray:
     """(S,); a source alone needs none, since views have rows of length 1."""
     if len(sources) == 1:
@@ -187,28 +195,20 @@ def _factors(sources: Sequence[FeatureSource]) -> np.ndarray:
 
 
 def _learned(
-    x: Features, sources: tuple[FeatureSource, ...], dtype: torch.dtype
+    x: Features, sources: tuple[FeatureSource, ...], places: np.ndarray, dtype: torch.dtype
 ) -> tuple[np.ndarray, tuple[FeatureSource, ...]]:
     """(F,) the factor of each feature; and sources whose rows and scales are chosen."""
-    ends = np.cumsum([source.n_features for source in sources])
-    parts = [x]
-    if len(sources) > 1:
-        parts = [x[:, end - s.n_features : end] for end, s in zip(ends, sources, strict=True)]
-    counts = [_are_counts(part) for part in parts]
-    weights = np.concatenate(
-        [
-            _inverse_document_frequency(part) if words else _common_scale(part)
-            for part, words in zip(parts, counts, strict=True)
-        ]
-    )
-    chosen = [
-        replace(source, unit_rows=words, scale=1.0)
-        for source, words in zip(sources, counts, strict=True)
-    ]
+    weights, chosen = np.empty(len(places)), []
+    for number, source in enumerate(sources):
+        part = x[:, places == number] if len(sources) > 1 else x
+        words = _are_counts(part)
+        scales = _inverse_document_frequency(part) if words else _common_scale(part)
+        weights[places == number] = scales
+        chosen.append(replace(source, unit_rows=words, scale=1.0))
     if len(sources) > 1:
         plain = [replace(source, weight=1.0) for source in chosen]
-        variances = _variances(_weighted(x, weights, plain, torch.float64))
-        totals = np.bincount(_places(sources), variances)
+        variances = _variances(_weighted(x, weights, plain, places, torch.float64))
+        totals = np.bincount(places, variances)
         # What rounding leaves of a constant is not scaled up.
         chosen = [
             replace(source, scale=float(total**-0.5) if total > _ROUNDING**2 else 1.0)
@@ -269,14 +269,17 @@ def _common_scale(x: Features) -> np.ndarray:
 
 
 def _weighted(
-    x: Features, weights: np.ndarray, sources: Sequence[FeatureSource], dtype: torch.dtype
+    x: Features,
+    weights: np.ndarray,
+    sources: Sequence[FeatureSource],
+    places: np.ndarray,
+    dtype: torch.dtype,
 ) -> Features:
     """Features times their weights, in double precision until they are of moderate size.
 
     sources : how rows are scaled after that; without any, they are not.
     """
     kind = np.float64 if dtype == torch.float64 else np.float32
-    places = _places(sources)
     unit = np.array([source.unit_rows for source in sources], dtype=bool)
     factors = _factors(sources)
     scaled = bool(unit.any() or (factors != 1).any())
@@ -316,8 +319,8 @@ def _row_lengths(x: Any, places: np.ndarray, n_sources: int) -> np.ndarray:
             return np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
         return np.sqrt(x.multiply(x).sum(axis=1))[:, None]
     if isinstance(x, np.ndarray):
-        starts = np.flatnonzero(np.diff(places, prepend=-1))
-        return np.sqrt(np.add.reduceat(x * x, starts, axis=1))
+        member = sp.csr_array((np.ones(len(places)), places, np.arange(len(places) + 1)))
+        return np.sqrt(x * x @ member)
     rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
     at = rows * n_sources + places[x.indices]
     squares = np.bincount(at, x.data * x.data, x.shape[0] * n_sources)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -71,13 +72,16 @@ STEP = {"step": (0.0, 1.0)}  # for the structure decoder
 class WeightOptions:
     """What weights are chosen from.
 
-    sources : of the features, in their order; without any, they are one source.
+    sources : of the features; without any, they are one source.
+    places : (F,) the number of the source of each feature; None where those of a source are
+        adjacent, in the order of the sources.
     given : weights by the name of a view or source, which are not chosen.
     chosen : whether the others are, rather than those of `VIEWS`; not where features were computed
         from the edges.
     """
 
     sources: Sequence[FeatureSource] = ()
+    places: np.ndarray | None = None
     given: Mapping[str, float] = field(default_factory=dict)
     chosen: bool = False
 
@@ -97,7 +101,8 @@ def solve(
     """What is learned from a graph with features, and the embedding of its nodes, (N, D)."""
     options = options or WeightOptions()
     n, sizes, draws = graph.n_nodes, Sizes.of(graph.n_nodes), Draws(seed, graph.id_ranks)
-    coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws, options.sources)
+    rank, places = sizes.coordinates, options.places
+    coordinates, z = Coordinates.fit(graph.x, engine, rank, draws, options.sources, places)
     unit = mean_weight(graph)
     matrices, known = {}, None
     if structure and graph.n_edges:
@@ -116,7 +121,7 @@ def solve(
         weights = view_weights(base, evidence, of_sources)
         sources = tuple(map(FeatureSource.weighted, coordinates.sources, of_sources))
         if len(sources) > 1:
-            coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, apart, sources)
+            coordinates, z = Coordinates.fit(graph.x, engine, rank, apart, sources, places)
         else:
             coordinates = replace(coordinates, sources=sources)
     weights = {name: options.given.get(name, weight) for name, weight in weights.items()}

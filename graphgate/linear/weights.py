@@ -6,6 +6,7 @@ cannot flip a choice, and the same for all graphs; docs/linear_form.md has the f
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -83,7 +84,7 @@ def _layout(z: Source, n_factors: int, edges: bool, draws: Draws) -> tuple[Tenso
     source_of: list[int] = []
     blocks: list[tuple[Tensor, ...]] = []
     neighbors_of: list[Tensor] = []
-    width = near = first = 0
+    width = near = 0
 
     def mapped(features: Tensor, projected: bool) -> Tensor:
         if projected and v is not None:
@@ -95,8 +96,7 @@ def _layout(z: Source, n_factors: int, edges: bool, draws: Draws) -> tuple[Tenso
         return m
 
     for number, source in enumerate(coordinates.sources):
-        features = torch.arange(first, first + source.n_features)
-        first += source.n_features
+        features = torch.from_numpy(np.flatnonzero(coordinates.places == number))
         projected = v is not None and source.n_features > cap
         halves: tuple[Tensor, ...] = (features,)
         if source.divisible and len(features) > 1:

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    access, messages, metrics, live_index, served, batches, guard,
-    answers, reference, application, protocol, server
+    access, messages, metrics, live_index, served, searches, problems, guard, replies, reference,
+    application, connections, server
 """

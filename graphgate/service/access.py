@@ -1,4 +1,4 @@
-"""Who may ask: the names by which the service is addressed, and its key."""
+"""Which requests are accepted: the names of the service, its key, and limits of size and time."""
 
 import hmac
 import ipaddress
@@ -7,6 +7,7 @@ import re
 import stat
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from graphgate.errors import InputError, InputWarning
@@ -18,8 +19,28 @@ _LONGEST = 4096
 _HOST = re.compile(rb"(?:([\w.-]+)|\[([0-9a-f:.]+)\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class RequestLimits:
+    """What a request must be like.
+
+    names : that a Host header may have.
+    key : None if none is needed.
+    header_bytes, body_bytes : size of the address with the headers, and of the body.
+    seconds, add_seconds : until there is an answer, in general and from `/add`.
+    waiting : number of requests at the same time.
+    """
+
+    names: frozenset[str]
+    key: str | None = None
+    header_bytes: int = 16 << 10
+    body_bytes: int = 8 << 20
+    seconds: float = 10.0
+    add_seconds: float = 120.0
+    waiting: int = 256
+
+
 def is_loopback(host: str) -> bool:
-    """Whether an address is that of this machine only."""
+    """Whether only this machine can reach an address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -34,17 +55,7 @@ def read_key(file: Path | None = None) -> str | None:
     if file is None:
         key, where = os.environ.get(KEY_VARIABLE), f"the environment variable {KEY_VARIABLE}"
     else:
-        where = str(file)
-        try:
-            with file.open(encoding="utf-8") as opened:
-                mode = os.fstat(opened.fileno()).st_mode
-                key = opened.read(_LONGEST + 1).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text"
-            raise InputError(f"{file}: the key cannot be read: {reason}") from None
-        if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
-            sentence = f"{file} can be read by other users of this machine; run chmod 600 {file}"
-            warnings.warn(InputWarning(sentence), stacklevel=2)
+        key, where = _key_in(file), str(file)
     if key is None:
         return None
     if not _SHORTEST <= len(key) <= _LONGEST or not key.isascii() or not key.isprintable():
@@ -52,6 +63,20 @@ def read_key(file: Path | None = None) -> str | None:
             f"{where} must hold a key of at least {_SHORTEST} printable ASCII characters, such as "
             "the output of `openssl rand -hex 32`"
         )
+    return key
+
+
+def _key_in(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            key = opened.read(_LONGEST + 1).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise InputError(f"{file}: the key cannot be read: {reason}") from None
+    if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
+        sentence = f"{file} can be read by other users of this machine; run chmod 600 {file}"
+        warnings.warn(InputWarning(sentence), stacklevel=3)
     return key
 
 
@@ -78,5 +103,5 @@ def allowed_names(host: str, more: Sequence[str] = ()) -> frozenset[str]:
 
 def host_name(header: bytes) -> str | None:
     """The name in a Host header, without port and brackets; None if it is not a name and a port."""
-    match = _HOST.fullmatch(header)
-    return None if match is None else (match[1] or match[2]).decode().lower()
+    parts = _HOST.fullmatch(header)
+    return None if parts is None else (parts[1] or parts[2]).decode().lower()

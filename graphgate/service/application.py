@@ -16,10 +16,12 @@ from starlette.exceptions import HTTPException
 import graphgate
 from graphgate.errors import InputError, printable
 from graphgate.service import messages
-from graphgate.service.answers import Answers
-from graphgate.service.guard import OPEN, Guard, Limits, Refused
+from graphgate.service.access import RequestLimits
+from graphgate.service.guard import OPEN, Guard
 from graphgate.service.metrics import CONTENT_TYPE, Metrics
+from graphgate.service.problems import Refused, problem
 from graphgate.service.reference import HEADERS, reference_page
+from graphgate.service.replies import Replies
 from graphgate.service.served import Follower, UnknownNodeError
 from graphgate.store.conditions import ConditionError
 
@@ -44,7 +46,7 @@ _PROBLEMS = {
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The mistakes that are possible in a request, beside those that always are."""
+    """The mistakes that a request can make; those given, and those that any request can make."""
     every = sorted((400, 401, 408, 413, 421, 503, *statuses))
     return {
         status: {"model": messages.Problem, "description": _PROBLEMS[status]} for status in every
@@ -60,17 +62,31 @@ class Service:
     read_only : whether to refuse new nodes and edges.
     """
 
-    def __init__(self, path: Path, limits: Limits, *, read_only: bool = False) -> None:
-        self.limits, self.read_only = limits, read_only
-        self.metrics = Metrics(PATHS)
-        self.answers = Answers(Follower(path), self.metrics)
-        self.asgi = Guard(_application(self), limits, self.metrics)
+    def __init__(self, path: Path, limits: RequestLimits, *, read_only: bool = False) -> None:
+        follower, metrics = Follower(path), Metrics(PATHS)
+        self.replies = Replies(follower, metrics)
+        app = FastAPI(
+            title="graphgate",
+            version=graphgate.__version__,
+            description=_DESCRIPTION,
+            lifespan=self.lifespan,
+            docs_url=None,
+            redoc_url=None,
+            responses=_problems(),
+        )
+        _add_questions(app, self.replies)
+        _add_changes(app, self.replies, read_only=read_only)
+        _add_pages(app, self.replies)
+        if limits.key is not None:
+            _require_key(app)
+        _handle_errors(app, follower.folders)
+        self.asgi = Guard(app, limits, metrics)
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """While it runs, new versions of the store are noticed."""
-        task = asyncio.create_task(self.answers.follow())
-        # A full collection looks at every object that was made until now, for about 0.2 s in which
+        task = asyncio.create_task(self.replies.follow())
+        # A full collection looks at all objects that exist now, which takes about 0.2 s in which
         # nobody is answered.
         gc.collect()
         gc.freeze()
@@ -79,48 +95,37 @@ class Service:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        self.answers.close()
+        self.replies.close()
 
 
-def _application(service: Service) -> FastAPI:
-    answers = service.answers
-    app = FastAPI(
-        title="graphgate",
-        version=graphgate.__version__,
-        description=_DESCRIPTION,
-        lifespan=service.lifespan,
-        docs_url=None,
-        redoc_url=None,
-        responses=_problems(),
-    )
-    if service.limits.key is not None:
-        _require_key(app)
+def _add_questions(app: FastAPI, replies: Replies) -> None:
+    """Requests that change nothing."""
 
     @app.get("/health", response_model=messages.Health)
     async def health() -> Response:
         """Whether the service answers; no key is needed."""
-        return _json(answers.health())
+        return _json(replies.health())
 
     @app.get("/info", response_model=messages.Info)
     async def info() -> Response:
         """What the store holds, and how far its vectors may be off."""
-        return _json(await answers.info())
+        return _json(await replies.info())
 
     @app.get("/nodes", response_model=messages.NodesAnswer, responses=_QUERY)
     async def nodes(query: Annotated[messages.NodesQuery, Query()]) -> Response:
         """Attributes, labels and vectors of nodes."""
-        return _json(await answers.nodes(query.id, query.vectors))
+        return _json(await replies.nodes(query.id, query.vectors))
 
     @app.get("/similar", response_model=messages.SimilarAnswer, responses=_QUERY)
     async def similar_nodes(query: Annotated[messages.SimilarQuery, Query()]) -> Response:
         """The stored nodes with the largest cosine similarity to stored nodes."""
         asked = messages.SimilarRequest(ids=[*query.id], k=query.k, where=query.where)
-        return _json(await answers.similar(asked))
+        return _json(await replies.similar(asked))
 
     @app.post("/similar", response_model=messages.SimilarAnswer, responses=_BODY)
     async def similar(asked: messages.SimilarRequest) -> Response:
         """The same for ids, for vectors, or for nodes that are not stored, by their attributes."""
-        return _json(await answers.similar(asked))
+        return _json(await replies.similar(asked))
 
     @app.get("/links", response_model=messages.LinksAnswer, responses=_QUERY)
     async def links(query: Annotated[messages.LinksQuery, Query()]) -> Response:
@@ -128,43 +133,47 @@ def _application(service: Service) -> FastAPI:
 
         The cosine is of the vectors; it is not the probability of an edge.
         """
-        return _json(await answers.links(query.id, query.k))
+        return _json(await replies.links(query.id, query.k))
 
+
+def _add_changes(app: FastAPI, replies: Replies, *, read_only: bool) -> None:
     @app.post("/add", response_model=messages.AddAnswer, responses=_BODY | _problems(403))
     async def add(asked: messages.AddRequest) -> Response:
         """Add nodes and edges, or change them; the batch goes in as a whole or not at all.
 
         What is stored already changes nothing, so a batch can be sent again.
         """
-        if service.read_only:
+        if read_only:
             raise Refused(403, "this service is read-only")
-        return _json(await answers.add(asked))
+        return _json(await replies.add(asked))
+
+
+def _add_pages(app: FastAPI, replies: Replies) -> None:
+    """Answers that are not JSON."""
 
     @app.get("/metrics", response_class=Response)
     async def metrics() -> Response:
         """Counts and times of requests, for Prometheus."""
-        return Response(answers.metrics_text(), media_type=CONTENT_TYPE)
+        return Response(replies.metrics_text(), media_type=CONTENT_TYPE)
 
     @app.get("/", include_in_schema=False)
     @app.get("/docs", include_in_schema=False)
     async def reference() -> Response:
         return Response(reference_page(app.openapi()), media_type="text/html", headers=HEADERS)
 
-    _handle_errors(app, answers.folders)
-    return app
-
 
 def _require_key(app: FastAPI) -> None:
     """State in the specification that a key is needed; the guard checks it."""
-    made = app.openapi
+    plain_openapi = app.openapi
 
     def openapi() -> dict[str, Any]:
-        found = made()
-        found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        for path, operations in found["paths"].items():
+        specification = plain_openapi()
+        schemes = {"key": {"type": "http", "scheme": "bearer"}}
+        specification["components"]["securitySchemes"] = schemes
+        for path, operations in specification["paths"].items():
             for operation in operations.values():
                 operation["security"] = [] if path == "/health" else [{"key": []}]
-        return found
+        return specification
 
     app.openapi = openapi  # type: ignore[method-assign]
 
@@ -172,51 +181,49 @@ def _require_key(app: FastAPI) -> None:
 def _handle_errors(app: FastAPI, folders: frozenset[str]) -> None:
     """Answer errors; folders : the names of the store's folder, which no answer contains."""
 
-    def problem(
-        status: int, sentence: str, field: str | None, headers: dict[str, str] | None = None
-    ) -> Response:
+    async def answer(request: Request, error: Exception) -> Response:
+        status, sentence, field = _described(request, error)
         if any(folder in sentence for folder in folders):  # it is about files, not the request
             logger.error("%s", sentence)
-            sentence = "the store cannot be used now; the log of the service says why"
-            status, field, headers = 503, None, {"Retry-After": "1"}
-        content = json.dumps({"error": printable(sentence, 2000), "field": field})
-        return Response(content, status, headers, media_type="application/json")
+            return problem(503, "the store cannot be used now; the log of the service says why")
+        headers = error.headers if isinstance(error, HTTPException) else None
+        return problem(status, printable(sentence, 2000), field, headers)
 
-    @app.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> Response:
-        return problem(error.status, str(error), error.field)
+    for kind in (Refused, InputError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answer)
 
-    @app.exception_handler(UnknownNodeError)
-    async def unknown(request: Request, error: UnknownNodeError) -> Response:
-        return problem(404, str(error), "id")
 
-    @app.exception_handler(InputError)
-    async def invalid(request: Request, error: InputError) -> Response:
-        field = "where" if isinstance(error, ConditionError) else error.about
-        return problem(422, str(error), field)
+def _described(request: Request, error: Exception) -> tuple[int, str, str | None]:
+    """The status of an error, a sentence, and the part of the request that it is about."""
+    match error:
+        case Refused():
+            return error.status, str(error), error.field
+        case UnknownNodeError():
+            return 404, str(error), "id"
+        case ConditionError():
+            return 422, str(error), "where"
+        case InputError():
+            return 422, str(error), error.about
+        case RequestValidationError():
+            return _mistake(error)
+        case HTTPException():
+            sentences = {
+                404: "there is nothing at this path; see /docs",
+                405: f"{printable(request.method, 20)} is not possible here; see /docs",
+                400: "the body cannot be read as JSON",
+            }
+            status = error.status_code
+            return status, sentences.get(status, str(error.detail)), None
+    return 500, "the service has failed; its log says why", None
 
-    @app.exception_handler(RequestValidationError)
-    async def mistaken(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            return problem(400, f"the body is not JSON: {first['ctx']['error']}", None)
-        text = first["msg"][:1].lower() + first["msg"][1:]
-        name = printable(_field(first, error.body), 200) or None
-        return problem(422, f"{name or 'the request'}: {printable(text, 500)}", name)
 
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> Response:
-        sentences = {
-            404: "there is nothing at this path; see /docs",
-            405: f"{printable(request.method, 20)} is not possible here; see /docs",
-            400: "the body cannot be read as JSON",
-        }
-        sentence = sentences.get(error.status_code, str(error.detail))
-        return problem(error.status_code, sentence, None, dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> Response:
-        return problem(500, "the service has failed; its log says why", None)
+def _mistake(error: RequestValidationError) -> tuple[int, str, str | None]:
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return 400, f"the body is not JSON: {first['ctx']['error']}", None
+    text = first["msg"][:1].lower() + first["msg"][1:]
+    name = printable(_field(first, error.body), 200) or None
+    return 422, f"{name or 'the request'}: {printable(text, 500)}", name
 
 
 def _field(error: Mapping[str, Any], body: Any) -> str:

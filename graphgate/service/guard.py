@@ -1,59 +1,25 @@
-"""What every request passes: checks of its Host header, key, size and time, and the metrics."""
+"""Checks of every request, of its Host header, key, size and time, and the count of requests."""
 
 import asyncio
-import json
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
-from graphgate.service.access import host_name, same_key
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphgate.service.access import RequestLimits, host_name, same_key
 from graphgate.service.metrics import Metrics
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from graphgate.service.problems import Refused, problem
 
 OPEN = frozenset(("/", "/docs", "/openapi.json", "/health"))  # without a key
-_CLOSING = (400, 408, 413)  # what follows on the connection is not read
-_DRAINED = 8  # times the largest body: what is read of a larger one, so that its answer arrives
-
-
-@dataclass(frozen=True)
-class Limits:
-    """names : that a Host header may have. key : None if none is needed.
-
-    header_bytes, body_bytes : of a request. seconds, add_seconds : until there is an answer.
-    waiting : requests at the same time.
-    """
-
-    names: frozenset[str]
-    key: str | None = None
-    header_bytes: int = 16 << 10
-    body_bytes: int = 8 << 20
-    seconds: float = 10.0
-    add_seconds: float = 120.0
-    waiting: int = 256
-
-
-class Refused(Exception):
-    """A request that is answered by a status and one sentence."""
-
-    def __init__(self, status: int, sentence: str, field: str | None = None) -> None:
-        super().__init__(sentence)
-        self.status, self.field = status, field
-
-    def body(self) -> bytes:
-        return json.dumps({"error": str(self), "field": self.field}).encode()
+_CLOSING = (400, 408, 413)  # the rest of the request is not read
+_DRAINED = 8  # times the largest body: how much is read of a larger one, so that its answer arrives
 
 
 class Guard:
     """The outermost part of the application."""
 
-    def __init__(self, app: App, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, limits: RequestLimits, metrics: Metrics) -> None:
         self._app, self._limits, self._metrics = app, limits, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,10 +48,11 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         self._check(scope, headers)
-        limit = self._limits.add_seconds if scope["path"] == "/add" else self._limits.seconds
+        adding = scope["path"] == "/add"
+        limit = self._limits.add_seconds if adding else self._limits.seconds
         try:
             async with asyncio.timeout(self._limits.seconds):
-                body = await self._body(headers, receive)
+                body = await self._body(headers, Request(scope, receive))
         except TimeoutError:
             sentence = f"the request did not arrive within {self._limits.seconds:g} s"
             raise Refused(408, sentence) from None
@@ -98,7 +65,7 @@ class Guard:
             async with asyncio.timeout(limit):
                 await self._app(scope, replay, send)
         except TimeoutError:
-            again = "; the batch may still go in, and can be sent again" * (scope["path"] == "/add")
+            again = "; the batch may still go in, and can be sent again" * adding
             raise Refused(503, f"there was no answer within {limit:g} s{again}") from None
 
     async def _refuse(self, refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,7 +73,11 @@ class Guard:
 
         A connection that is closed while data arrive is reset, and the client may lose the answer.
         """
-        await _send_refusal(refused, send)
+        close = {"Connection": "close"} if refused.status in _CLOSING else None
+        answer = problem(refused.status, str(refused), refused.field, close)
+        start = {"type": "http.response.start", "status": refused.status}
+        await send(start | {"headers": answer.raw_headers})
+        await send({"type": "http.response.body", "body": answer.body, "more_body": True})
         if refused.status in (400, 413) and (b"expect", b"100-continue") not in scope["headers"]:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._limits.seconds):
@@ -114,6 +85,7 @@ class Guard:
         await send({"type": "http.response.body", "body": b""})
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        """Refuse a request by what is known before its body."""
         lines = [(scope.get("raw_path", b""), scope.get("query_string", b"")), *scope["headers"]]
         if sum(len(a) + len(b) + 4 for a, b in lines) > self._limits.header_bytes:
             most = self._limits.header_bytes
@@ -136,46 +108,26 @@ class Guard:
         if scope["method"] == "POST" and kind != b"application/json":
             raise Refused(415, "the body must be of type application/json", "Content-Type")
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
-        most = self._limits.body_bytes
+    async def _body(self, headers: dict[bytes, bytes], request: Request) -> bytes:
+        most, body = self._limits.body_bytes, bytearray()
         too_long = Refused(413, f"the body has more than {most:,} bytes; send several requests")
-        if headers.get(b"content-length", b"0").isdigit():
-            claimed = int(headers.get(b"content-length", b"0")[:20])
-            if claimed > most:
-                raise too_long
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Refused(400, "the connection was closed before the request was complete")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > most:
-                raise too_long
-            more = message.get("more_body", False)
-        return b"".join(parts)
-
-
-async def _send_refusal(refused: Refused, send: Send) -> None:
-    body = refused.body()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    if refused.status in _CLOSING:
-        headers.append((b"connection", b"close"))
-    if refused.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if refused.status == 503:
-        headers.append((b"retry-after", b"1"))
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": True})
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length[:20]) > most:
+            raise too_long
+        try:
+            async for part in request.stream():
+                body += part
+                if len(body) > most:
+                    raise too_long
+        except ClientDisconnect:
+            sentence = "the connection was closed before the request was complete"
+            raise Refused(400, sentence) from None
+        return bytes(body)
 
 
 async def _drain(receive: Receive, most: int) -> None:
     """Discard what a client sends, up to this many bytes."""
-    while most > 0:
+    message: Message = {"more_body": True}
+    while most > 0 and message.get("more_body", False):
         message = await receive()
-        if message["type"] == "http.disconnect" or not message.get("more_body", False):
-            return
         most -= len(message.get("body", b""))

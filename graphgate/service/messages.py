@@ -1,4 +1,4 @@
-"""What is asked and answered, as JSON: the models from which the specification is generated."""
+"""Questions and answers as JSON: the models from which the specification is generated."""
 
 from typing import Annotated, Any, Literal
 
@@ -48,15 +48,13 @@ class NodesQuery(Message):
     vectors: bool = Field(True, description="Whether to return vectors.")
 
 
-class SimilarQuery(Message):
-    id: QueryIds
-    k: NeighborCount = 10
-    where: Condition = None
-
-
 class LinksQuery(Message):
     id: QueryIds
     k: NeighborCount = 10
+
+
+class SimilarQuery(LinksQuery):
+    where: Condition = None
 
 
 class NewNode(Message):

@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -64,40 +64,45 @@ class Served:
         self, nodes: Sequence[NewNode], edges: Sequence[NewEdge]
     ) -> tuple[pa.Table | None, pa.Table | None]:
         """Edges and nodes as tables with the columns that the store reads."""
+        return self._edge_table(edges), self._node_table(nodes)
+
+    def _edge_table(self, edges: Sequence[NewEdge]) -> pa.Table | None:
+        if not edges:
+            return None
+        reading, columns = self.store.reading, {}
+        for name in ("source", "target"):
+            ends = [getattr(edge, name) for edge in edges]
+            columns[getattr(reading, name)] = typed_ids(ends, self.id_type)
+        weights = [edge.weight for edge in edges]
+        if any(weight is not None for weight in weights):
+            columns[reading.weight or "weight"] = pa.array(weights, pa.float64())
+        return pa.table(columns)
+
+    def _node_table(self, nodes: Sequence[NewNode]) -> pa.Table | None:
+        if not nodes:
+            return None
         reading, kinds = self.store.reading, self.store.attribute_kinds
-        columns: dict[str, Any] = {}
-        if nodes:
-            if kinds is None:
-                raise InputError(
-                    "the nodes of this store have features without names, so new ones can be added "
-                    "from Python only",
-                    about="nodes",
-                )
-            _check_attributes(nodes, list(kinds))
-            columns[reading.id] = typed_ids([node.id for node in nodes], self.id_type)
-            for name in kinds:
-                columns[name] = _column(name, [node.attributes[name] for node in nodes])
-            if any(node.label is not None for node in nodes):
-                labels = [node.label for node in nodes]
-                columns[reading.label or "label"] = _column("label", labels)
-        pairs: dict[str, Any] = {}
-        if edges:
-            for name in ("source", "target"):
-                ends = [getattr(edge, name) for edge in edges]
-                pairs[getattr(reading, name)] = typed_ids(ends, self.id_type)
-            weights = [edge.weight for edge in edges]
-            if any(weight is not None for weight in weights):
-                pairs[reading.weight or "weight"] = pa.array(weights, pa.float64())
-        return (
-            pa.table(pairs) if edges else None,
-            pa.table(columns) if nodes else None,
-        )
+        if kinds is None:
+            raise InputError(
+                "the nodes of this store have features without names, so new ones can be added "
+                "from Python only",
+                about="nodes",
+            )
+        _check_attributes(nodes, list(kinds))
+        columns = {reading.id: typed_ids([node.id for node in nodes], self.id_type)}
+        for name in kinds:
+            columns[name] = _column(name, [node.attributes[name] for node in nodes])
+        labels = [node.label for node in nodes]
+        if any(label is not None for label in labels):
+            columns[reading.label or "label"] = _column("label", labels)
+        return pa.table(columns)
 
 
 class Follower:
     """Serves the last version of a store, and changes it; safe to use from several threads.
 
-    The version that is served is replaced as a whole: whoever has begun with one finishes with it.
+    The version that is served is replaced as a whole: a request finishes on the version it started
+    with.
     """
 
     def __init__(self, path: Path) -> None:
@@ -136,9 +141,7 @@ class Follower:
             with self._changing:
                 now = self.served
                 index = index if now is served else index.follow(now.ids, now.vectors)
-                self.served = Served(
-                    now.store, now.ids, now.vectors, index, now.positions, now.id_type
-                )
+                self.served = replace(now, index=index)
             return True
         finally:
             self._indexing.release()

@@ -3,17 +3,26 @@
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath
-from graphgate.service.access import KEY_VARIABLE, allowed_names, is_loopback, read_key
+from graphgate.service.access import (
+    KEY_VARIABLE,
+    RequestLimits,
+    allowed_names,
+    is_loopback,
+    read_key,
+)
 
 _CONNECTIONS = 1000
 
 
 class Listening(NamedTuple):
-    """A service that runs. stop : ends it; may be called from another thread."""
+    """A running service.
+
+    stop : ends it; may be called from another thread.
+    """
 
     address: str
     stop: Callable[[], None]
@@ -59,10 +68,26 @@ def serve(
         import uvicorn
 
         from graphgate.service.application import Service
-        from graphgate.service.guard import Limits
-        from graphgate.service.protocol import PatientProtocol
     except ImportError:
         raise InputError("a service needs FastAPI: pip install 'graphgate[serve]'") from None
+    limits = _limits(host, allowed_hosts, key_file, timeout, max_body)
+    with _socket(host, port) as listening:
+        service = Service(Path(store), limits, read_only=read_only)
+        server = uvicorn.Server(uvicorn.Config(service.asgi, **_settings(limits)))
+        if ready is not None:
+            number = listening.getsockname()[1]
+            name = f"[{host}]" if ":" in host else host
+            ready(Listening(f"http://{name}:{number}", lambda: _stop(server)))
+        server.run(sockets=[listening])
+
+
+def _limits(
+    host: str,
+    allowed_hosts: Sequence[str],
+    key_file: StrPath | None,
+    timeout: float,
+    max_body: int,
+) -> RequestLimits:
     if not timeout > 0 or max_body < 1:
         raise InputError(f"timeout and max_body must be positive, got {timeout} and {max_body}")
     key = read_key(None if key_file is None else Path(key_file))
@@ -71,35 +96,27 @@ def serve(
             f"{host or 'an empty host'} can be reached from other machines, so a key is needed; "
             f"set the environment variable {KEY_VARIABLE}, or write the key to a file"
         )
-    limits = Limits(
-        allowed_names(host, allowed_hosts),
-        key,
-        body_bytes=max_body,
-        seconds=timeout,
-        add_seconds=12 * timeout,
-    )
-    with _socket(host, port) as listening:
-        service = Service(Path(store), limits, read_only=read_only)
-        config = uvicorn.Config(
-            service.asgi,
-            http=PatientProtocol,
-            ws="none",
-            lifespan="on",
-            log_level="error",  # a warning per malformed request would fill disks
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=_CONNECTIONS,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=5,
-            h11_max_incomplete_event_size=limits.header_bytes,
-        )
-        server = uvicorn.Server(config)
-        if ready is not None:
-            number = listening.getsockname()[1]
-            name = f"[{host}]" if ":" in host else host
-            ready(Listening(f"http://{name}:{number}", lambda: _stop(server)))
-        server.run(sockets=[listening])
+    names = allowed_names(host, allowed_hosts)
+    return RequestLimits(names, key, body_bytes=max_body, seconds=timeout, add_seconds=12 * timeout)
+
+
+def _settings(limits: RequestLimits) -> dict[str, Any]:
+    """Settings of uvicorn."""
+    from graphgate.service.connections import TimedConnection
+
+    return {
+        "http": TimedConnection,
+        "ws": "none",
+        "lifespan": "on",
+        "log_level": "error",  # a warning per malformed request would fill disks
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "limit_concurrency": _CONNECTIONS,
+        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": 5,
+        "h11_max_incomplete_event_size": limits.header_bytes,
+    }
 
 
 def _stop(server: object) -> None:
@@ -111,8 +128,8 @@ def _socket(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise InputError(f"ports are 0 to 65535, got {port}")
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, number, _, address = found[0]
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, number, _, address = addresses[0]
         listening = socket.socket(family, kind, number)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

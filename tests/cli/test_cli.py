@@ -830,6 +830,7 @@ def test_the_list_of_commands_is_complete():
 # --- as a program --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_program_itself(folder):
     """How it fails; how it succeeds is tested with `embed --repeat`, in another process too."""
     before = snapshot(folder)

@@ -31,6 +31,7 @@ print(plan.bytes / 2**20 / (cost.peak_memory_mb - before))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
 @pytest.mark.parametrize("sizes", [(12_000, 60_000, 700, 200_000), (9_000, 300_000, 600, 150_000)])
 def test_the_estimate_is_the_measured_peak(sizes):

@@ -89,13 +89,14 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
         "n_components": 5,
         "structure": False,
         "weights": {"own": 2.0, "deep": 0.25},
+        "groups": ["a", "b"] * (GRAPHS["undirected"].n_features // 2),
         "scale": False,
         "random_state": 9,
         "dtype": "float64",
     }
     how = {"memory_limit", "scratch", "progress"}  # nothing that decides the result
     assert changed.keys() == PARAMS.keys() == LinearGATE().get_params().keys() - how
-    gate = LinearGATE(**changed).fit(GRAPHS["attributes"])
+    gate = LinearGATE(**changed).fit(GRAPHS["undirected"])
     gate.set_params(n_components=99, dtype="float32", structure=True)  # what was not used
     gate.save(path)
     assert LinearGATE.load(path).get_params() == LinearGATE(**changed).get_params()
@@ -107,6 +108,7 @@ def test_parameters_may_be_scalars_of_numpy(path):
         n_components=np.int64(4),
         structure=np.True_,
         weights={"own": np.float32(2)},
+        groups=np.zeros(GRAPHS["undirected"].n_features, dtype=np.int32),
         scale=np.False_,
         random_state=np.int32(3),
         dtype=torch.float64,
@@ -117,6 +119,7 @@ def test_parameters_may_be_scalars_of_numpy(path):
         "n_components": 4,
         "structure": True,
         "weights": {"own": 2.0},
+        "groups": ["0"] * GRAPHS["undirected"].n_features,
         "scale": False,
         "random_state": 3,
         "dtype": "float64",
@@ -327,6 +330,9 @@ def test_numbers_out_of_range(good, where, name, value):
     ("where", "name", "value"),
     [
         ("params", "weights", None),
+        ("params", "groups", ["x"]),
+        ("params", "groups", [1] * GRAPHS["undirected"].n_features),
+        ("params", "groups", ["other"] * GRAPHS["undirected"].n_features),
         ("model", "evidence", None),
         ("model", "evidence", {"sources": [1], "alignments": [1], "structure": [0, 0]}),
     ],

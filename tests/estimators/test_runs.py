@@ -492,6 +492,7 @@ def test_a_repeated_run_takes_no_settings(run, made):
     assert "omit --learning-rate" in err
 
 
+@pytest.mark.slow
 def test_the_numbers_are_the_same_in_another_process(made):
     command = [sys.executable, "-m", "graphgate", "embed", "--repeat", "r"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from linear_graphs import community_graph, word_graph
 
@@ -44,6 +45,7 @@ def linear_digests(file: Path) -> list[str]:
 SCRIPT = """
 import json, sys
 from pathlib import Path
+import pytest
 import torch
 from test_seeds import gate_digests, linear_digests
 torch.set_num_threads(1)
@@ -51,6 +53,7 @@ print(json.dumps(gate_digests() + linear_digests(Path(sys.argv[1]))))
 """
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_bit_identical_in_every_process(tmp_path):
     other = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path / "there")],

@@ -2,21 +2,17 @@
 
 import os
 import socket
-import sys
 import warnings
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "fuzz"))  # scripts, not a package
-
-from hostile import outcome
-from hostile_files import HOSTILE, LARGEST
-from mutation import mutations
-from seeds import compressed
-from targets import PARSERS, TARGETS
-
+from fuzz.hostile import outcome
+from fuzz.hostile_files import HOSTILE, LARGEST
+from fuzz.mutation import mutations
+from fuzz.seeds import compressed
+from fuzz.targets import PARSERS, TARGETS
 from graphgate import InputError, limits, read_embedding, read_graph
 from graphgate.estimators.loading import load_model
 from graphgate.io.files import COMPRESSIONS
@@ -27,7 +23,7 @@ READ = {
     ".mtx that ends in a space",
     ".mtx that ends in a CR",
 }
-# Made and read in a second at most; `python fuzz/hostile.py` reads the others too.
+# Made and read in a second at most; `python -m fuzz hostile` reads the others too.
 QUICK = [
     name
     for name, hostile in HOSTILE.items()

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from graphgate.compute.columns import Columns
 from graphgate.compute.draws import Draws
-from graphgate.linear.coordinates import Coordinates
+from graphgate.linear.coordinates import Coordinates, sources_of_groups
 
 pytestmark = pytest.mark.numerical
 
@@ -174,3 +174,21 @@ def test_the_features_are_not_changed():
         coordinates.inverse_transform(coordinates.transform(x), x)
         z += 1
         assert (x if isinstance(x, np.ndarray) else x.data).tobytes() == before
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_features_of_a_source_need_not_be_adjacent(form):
+    x = np.concatenate([counts(), np.random.default_rng(1).normal(size=(30, 3))], axis=1)
+    order = np.random.default_rng(2).permutation(15)
+    groups = np.array(["words"] * 12 + ["numbers"] * 3)
+    engine = Columns(30, torch.float64)
+    adjacent, z = Coordinates.fit(form(x), engine, 512, Draws(0), *sources_of_groups(groups))
+    sources, places = sources_of_groups(groups[order])
+    apart, shuffled = Coordinates.fit(form(x[:, order]), engine, 512, Draws(0), sources, places)
+    assert sorted(s.name for s in apart.sources) == sorted(s.name for s in adjacent.sources)
+    np.testing.assert_allclose(shuffled.block(slice(15)), z.block(slice(15))[:, order], atol=1e-12)
+    words = next(s for s in apart.sources if s.name == "words")
+    assert words.unit_rows
+    back = apart.inverse_transform(shuffled.block(slice(15)), form(x[:, order]))
+    occurs = x.any(axis=0)[order]
+    np.testing.assert_allclose(back[:, occurs], x[:, order][:, occurs], atol=1e-9)

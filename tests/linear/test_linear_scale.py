@@ -93,6 +93,7 @@ def in_processes(processes, kind, width, dtype):
     return current
 
 
+@pytest.mark.slow
 @pytest.mark.numerical
 @pytest.mark.parametrize(
     ("kind", "width", "dtype", "tolerance"),
@@ -157,6 +158,7 @@ def unbroken():
         return fitted(GRAPHS["many features"]), count.walks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 5, 11, 23, 28])
 def test_an_interrupted_fit_resumes_to_the_same_bytes(
     tmp_path, monkeypatch, blocks, unbroken, after

@@ -74,6 +74,7 @@ def test_every_kind_of_graph(kind, settings):
     assert not fitted.graph.adjacency.toarray()[tuple(pairs[:, ::-1].T)].any()
 
 
+@pytest.mark.slow
 def test_of_a_large_graph_most_of_the_best_are_found(large):
     pairs, scores = large.propose(200)
     expected, best = large.best(200)

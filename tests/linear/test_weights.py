@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from linear_graphs import community_graph, word_graph
 from sklearn.cluster import KMeans
@@ -121,6 +122,55 @@ def test_by_default_columns_of_attributes_are_one_matrix():
     assert gate.embedding_.tobytes() == fitted(encoded, weights=None).embedding_.tobytes()
     assert source_weights(gate) == {"x": 1.0}
     assert gate.model_.evidence is None
+
+
+def grouped(form=np.asarray) -> tuple[Graph, np.ndarray]:
+    """Features of which some name the group and the others are noise, in random order."""
+    planted = irrelevant_columns(0)
+    rng = np.random.default_rng(0)
+    good = np.eye(4)[planted.groups] + 0.3 * rng.normal(size=(len(planted.groups), 4))
+    noise = 20 * rng.normal(size=(len(good), 5))
+    order = rng.permutation(9)
+    names = np.array([7] * 4 + [3] * 5)[order]
+    x = np.concatenate([good, noise], axis=1)[:, order]
+    return Graph(form(x), planted.graph.adjacency), names
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_groups_of_features_are_weighed_one_by_one(form, tmp_path):
+    graph, names = grouped(form)
+    gate = fitted(graph, groups=names)
+    assert source_weights(gate) == {
+        "7": pytest.approx(1, abs=0.01),
+        "3": pytest.approx(FLOOR, abs=0.01),
+    }
+    gate.save(tmp_path / "model.safetensors")
+    again = LinearGATE.load(tmp_path / "model.safetensors")
+    assert again.get_params()["groups"] == [str(name) for name in names]
+    assert (again.transform(graph) == gate.transform(graph)).all()
+    z = gate.model_.coordinates.transform(graph.x)
+    back = gate.model_.coordinates.inverse_transform(z, graph.x)
+    truth = graph.x if form is np.asarray else graph.x.toarray()
+    np.testing.assert_allclose(back, truth, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"groups": [1, 2]}, "one name or integer per feature, 9 in all, got an array of shape"),
+        ({"groups": [0.5] * 9}, "one name or integer per feature"),
+        ({"groups": ["a", ["b"]]}, "one name or integer per feature"),
+        ({"groups": ["a"] * 9, "weights": None}, "with weights='auto' or some by name"),
+    ],
+)
+def test_other_groups_are_refused(settings, words):
+    with pytest.raises(InputError, match=words):
+        fitted(grouped()[0], **settings)
+
+
+def test_columns_of_attributes_need_no_groups():
+    with pytest.raises(InputError, match="groups= is for features given as a matrix"):
+        fitted(irrelevant_columns(1).graph, groups=["a"])
 
 
 def test_factors_have_no_weight_without_structure():

@@ -13,6 +13,7 @@ import pytest
 from command_lines import amended
 from forks import Fork, fork, hidden_files, largest_file
 
+from benchmarks import faults
 from graphgate import rerun
 from graphgate.compute.scratch import Scratch
 from graphgate.datasets import download
@@ -22,9 +23,7 @@ from graphgate.linear import linear_plan
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.history import History
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # scripts, not a package
-
-import faults
+pytestmark = pytest.mark.slow
 
 N = 300
 LINEAR = ["embed", "edges.csv", "--nodes", "nodes.csv", "--components", "8"]
@@ -60,14 +59,19 @@ def refused(*arguments, **options) -> str:
 # --- killed --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_killed_runs_resume_bit_identically(tmp_path):
     """A few of the kills of benchmarks/faults.py, by a process of its own, which forks."""
-    command = [sys.executable, faults.__file__, "--kills", "2", "--json", str(tmp_path / "f.json")]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=200)
-    found = json.loads((tmp_path / "f.json").read_text())["kinds"]
-    assert set(found) == {"GATE, checkpoint", "LinearGATE, scratch", "writing"}
-    for kind in found.values():
+    command = [sys.executable, "-m", "benchmarks", "faults", "--kills", "2", "--json"]
+    subprocess.run(
+        [*command, tmp_path / "f.json"],
+        cwd=Path(__file__).parents[2],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=200,
+    )
+    kinds = json.loads((tmp_path / "f.json").read_text())["measurements"]
+    assert [kind["kind"] for kind in kinds] == list(faults.kinds())
+    for kind in kinds:
         assert kind["kills"] == 2
         assert (kind["differing_bits"], kind["half_written"], kind["left_after"]) == (0, 0, 0)
 
@@ -81,7 +85,6 @@ def test_the_comparison_counts_bits():
 # --- terminated ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_sigterm_in_training_saves_the_checkpoint(folder):
     command = [*GATE, "--epochs", "60", "--checkpoint", "c.safetensors", "--out"]
 
@@ -105,7 +108,6 @@ def test_sigterm_in_training_saves_the_checkpoint(folder):
     assert Path("resumed.csv").read_bytes() == Path("straight.csv").read_bytes()
 
 
-@pytest.mark.slow
 def test_sigterm_while_writing_leaves_nothing(folder):
     def terminated_by_writing():
         replacement.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGTERM)
@@ -250,6 +252,6 @@ def test_nobody_at_home(folder, tmp_path, run):
 
 def test_results_of_the_kills_are_stored():
     stored = Path(__file__).parents[2] / "results/benchmarks/faults.json"
-    for found in json.loads(stored.read_text())["kinds"].values():
+    for found in json.loads(stored.read_text())["measurements"]:
         assert found["kills"] >= 50
         assert found["differing_bits"] == found["half_written"] == found["left_after"] == 0

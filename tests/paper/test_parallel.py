@@ -47,6 +47,7 @@ def be_killed(item: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_processes_change_no_number_and_are_missed_when_killed():
     seeds = [4, 7, 5]
     in_this_process = list(run_unordered(one_run, seeds, n_jobs=1))
@@ -72,6 +73,7 @@ def test_the_number_of_threads_in_this_process(n_jobs):
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_results_need_not_all_be_taken():
     found = run_unordered(fail_on_two, [1, 3, 4, 5], n_jobs=2)
     assert next(found)[0] in (1, 3)
@@ -110,12 +112,14 @@ def used_cores() -> str:
     return f"{available_cores()} {threads} {torch.get_num_threads()}"
 
 
+@pytest.mark.slow
 def test_evaluate_uses_one_core_where_torch_has_one(empty_folder):
     """Also on a machine with several cores."""
     assert torch.get_num_threads() == 1
     assert used_cores() == "1 {1} 1"
 
 
+@pytest.mark.slow
 def test_evaluate_uses_one_core_where_a_variable_says_so(tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
     here = Path(__file__).parent

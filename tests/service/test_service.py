@@ -10,7 +10,7 @@ from growing import grown_graph, later
 from services import Client, running, small_store
 
 from graphgate import Graph, LinearGATE, Store, similar
-from graphgate.service import answers
+from graphgate.service import replies
 from graphgate.service.served import Follower
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
@@ -217,7 +217,7 @@ def test_adding_while_others_ask(tmp_path):
 
 
 def test_a_version_that_is_pruned_while_it_is_served(tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "_POLL", 600.0)
+    monkeypatch.setattr(replies, "_POLL", 600.0)
     followers, made = [], Follower.__init__
 
     def noted(self, path):

@@ -13,9 +13,9 @@ from services import running, small_store
 
 from graphgate import InputError, Store, serve
 from graphgate.errors import InputWarning
-from graphgate.service import protocol
+from graphgate.service import connections
 from graphgate.service.access import allowed_names, host_name, is_loopback, read_key, same_key
-from graphgate.service.guard import Guard, Limits
+from graphgate.service.guard import Guard, RequestLimits
 from graphgate.service.metrics import Metrics
 
 KEY = "0123456789abcdef-key"
@@ -124,7 +124,7 @@ POST = b"POST /add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json
 
 
 def test_what_takes_too_long(folder, monkeypatch):
-    monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.4)
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.4)
     slow = Store.nodes
 
     def nodes(self, ids):
@@ -240,7 +240,7 @@ def test_too_many_requests_at_once():
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    guard = Guard(answer, Limits(frozenset(["localhost"]), waiting=2), Metrics(frozenset()))
+    guard = Guard(answer, RequestLimits(frozenset(["localhost"]), waiting=2), Metrics(frozenset()))
     statuses = []
 
     async def ask():

@@ -1,16 +1,13 @@
 """Random operations on stores, kills among them, against a plain model; and damaged files."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-sys.path.append(str(Path(__file__).parents[2] / "fuzz"))  # scripts, not a package
-
-import store_damage
-from store_machine import StoreMachine
+from fuzz import store_damage
+from fuzz.store_machine import StoreMachine
 
 SEQUENCES = settings(
     max_examples=8,

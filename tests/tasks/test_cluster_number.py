@@ -1,19 +1,13 @@
 """The number of clusters, chosen by the vectors: block graphs, random graphs, clouds."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tissues import layered_tissue
 
+from benchmarks.cluster_number import CONTINUOUS, geometric
 from graphgate import Graph, InputError, cluster, cluster_anndata, embed
 from graphgate.tasks.cluster_number import choose_n_clusters
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # scripts, not a package
-
-from cluster_number import CONTINUOUS, geometric
 
 
 def block_graph(sizes, within, between, seed=20, words=0, *, skewed=False) -> Graph:
@@ -54,6 +48,7 @@ def test_within_one_of_the_number_of_blocks(name):
     assert found.agreement["accuracy"] > 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_graphs_have_no_clusters(name):
     found = cluster(embed(RANDOM[name]), "auto")
@@ -109,6 +104,7 @@ def test_clusters_have_to_be_found_again_in_the_other_half():
     assert choose_n_clusters(z, most=4) == 1
 
 
+@pytest.mark.slow
 def test_a_sample_of_many_nodes_is_enough():
     z = 12 * np.eye(4)[np.arange(9000) % 4] + np.random.default_rng(0).normal(size=(9000, 4))
     assert choose_n_clusters(z.astype(np.float32), most=6, random_state=1) == 4
@@ -128,6 +124,7 @@ def test_the_default_of_cluster():
         cluster(z, "many")
 
 
+@pytest.mark.slow
 def test_the_number_of_domains_of_a_tissue():
     adata = layered_tissue(side=40)
     embedding = embed(adata, n_neighbors=6)

@@ -225,6 +225,7 @@ def lines_of(script: str, *arguments: object) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("activation", ["identity", "relu"])
 def test_an_embedding_takes_as_much_memory_as_counted(activation):
@@ -235,6 +236,7 @@ def test_an_embedding_takes_as_much_memory_as_counted(activation):
     assert 0.8 * embedding_bytes(plan) < peak * 2**20 < embedding_bytes(plan)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_blocks_take_as_much_memory_as_counted():
     limits = [150 << 20, 100 << 20]

@@ -23,6 +23,7 @@ def gate(graph):
     return GATE(dims=(4,), epochs=2, random_state=0).fit(graph)
 
 
+@pytest.mark.slow
 def test_the_same_figures_are_the_same_files(tmp_path, graph, gate):
     contents = []
     for folder in ("one", "two"):

@@ -1,36 +1,33 @@
 """Random sequences of operations on stores, and damaged files of stores.
 
-    python fuzz/try_stores.py --json results/stores.json
+    python -m fuzz stores --threads 1 --json results/stores.json
 
 After each operation, or after a process was killed in the middle of one, the store must open, hold
 what a plain model of it says (`store_model.py`), and pass `check`. A damaged file must be noticed,
 or change nothing (`store_damage.py`).
 """
 
-from __future__ import annotations
-
-import argparse
-import sys
 import tempfile
-import time
 from collections import Counter
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import store_damage
-import store_machine
-import torch
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from graphgate.io.files import write_json
-from graphgate.io.provenance import processor, versions
-
-SEQUENCES, STEPS, DAMAGES = 200, 15, 300
+from benchmarks.runner import Measurements
+from fuzz import store_damage, store_machine
 
 
-def sequences(count: int, steps: int, start: int) -> dict[str, Any]:
+def measure(
+    sequences: int = 200, steps: int = 15, damages: int = 300, first_seed: int = 0
+) -> Measurements:
+    yield {"part": "damaged"}, partial(damage_files, damages, first_seed)
+    yield {"part": "sequences"}, partial(run_sequences, sequences, steps, first_seed)
+
+
+def run_sequences(count: int, steps: int, start: int) -> dict[str, Any]:
     """Run sequences of operations; an error is that of the first one that fails."""
     store_machine.counts.clear()
     chosen = settings(
@@ -60,8 +57,8 @@ def sequences(count: int, steps: int, start: int) -> dict[str, Any]:
     }
 
 
-def damages(count: int, start: int) -> tuple[dict[str, Any], list[store_damage.Damage]]:
-    """Damage files of two stores in turn; also returns what went wrong."""
+def damage_files(count: int, start: int) -> dict[str, Any]:
+    """Damage files of two stores in turn; fails at the end if something went wrong."""
     outcomes: dict[str, Counter[str]] = {kind: Counter() for kind in store_damage.KINDS}
     wrong = []
     with tempfile.TemporaryDirectory(prefix="graphgate-") as folder:
@@ -75,37 +72,8 @@ def damages(count: int, start: int) -> tuple[dict[str, Any], list[store_damage.D
             result = store_damage.try_damage(made[turn], scratch, shape, kind, start + at)
             outcomes[kind][result.outcome] += 1
             if result.outcome not in store_damage.OUTCOMES:
-                wrong.append(result)
-                print(f"{start + at}: {result}", flush=True)
+                wrong.append(f"{start + at}: {result}")
+    if wrong:
+        raise SystemExit("\n".join(wrong))
     kinds = {kind: dict(sorted(counts.items())) for kind, counts in outcomes.items()}
-    return {"seeds": [start, start + count - 1], "files": count, "kinds": kinds}, wrong
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--sequences", type=int, default=SEQUENCES)
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--damages", type=int, default=DAMAGES)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    torch.set_num_threads(1)
-    begun = time.time()
-    damaged, wrong = damages(given.damages, given.seed)
-    result: dict[str, Any] = {
-        "command": "python fuzz/try_stores.py --json results/stores.json",
-        "processor": processor(),
-        "versions": versions()
-        | {"lancedb": version("lancedb"), "hypothesis": version("hypothesis")},
-        "damaged": damaged,
-        "sequences": sequences(given.sequences, given.steps, given.seed),
-    }
-    result["seconds"] = round(time.time() - begun)
-    if given.json is not None:
-        write_json(given.json, result)
-    print(result)
-    sys.exit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return {"seeds": [start, start + count - 1], "files": count, "kinds": kinds}

@@ -1,4 +1,4 @@
-"""Several waiting queries are answered by one search."""
+"""Queries that wait for a search are answered together by the next one."""
 
 import asyncio
 from concurrent.futures import Executor
@@ -9,12 +9,16 @@ import numpy as np
 from graphgate.service.metrics import Metrics
 from graphgate.service.served import Served
 
-_AT_ONCE = 256  # queries in one search
+_AT_ONCE = 256  # vectors in one search
 
 
 @dataclass(eq=False)
 class Query:
-    """vectors : (Q, D). own : (Q,) the row that each is, or -1."""
+    """Vectors for which the nearest nodes of a version are wanted.
+
+    vectors : (Q, D).
+    own : (Q,) the row that each vector is, which is not its own neighbor; -1 for none.
+    """
 
     served: Served
     vectors: np.ndarray
@@ -23,7 +27,7 @@ class Query:
     answer: asyncio.Future[tuple[np.ndarray, np.ndarray]] = field(init=False)
 
 
-class Batches:
+class Searches:
     """While one search runs, queries wait; the next search answers all of them."""
 
     def __init__(self, executor: Executor, metrics: Metrics) -> None:
@@ -42,42 +46,42 @@ class Batches:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            while batch := self._take():
+            while queries := self._next():
                 try:
-                    found = await loop.run_in_executor(self._executor, _search, batch)
+                    answers = await loop.run_in_executor(self._executor, _search, queries)
                 except Exception as error:
-                    for query in batch:
+                    for query in queries:
                         if not query.answer.done():
                             query.answer.set_exception(error)
                     continue
                 self._metrics.searches += 1
-                for query, answer in zip(batch, found, strict=True):
-                    self._metrics.queries += len(query.vectors)
+                self._metrics.queries += sum(len(query.vectors) for query in queries)
+                for query, answer in zip(queries, answers, strict=True):
                     if not query.answer.done():
                         query.answer.set_result(answer)
         finally:
             self._task = None
 
-    def _take(self) -> list[Query]:
-        """The first queries, of one version, that nobody has given up on."""
+    def _next(self) -> list[Query]:
+        """The first queries, of one version, whose clients still wait."""
         self._waiting = [query for query in self._waiting if not query.answer.done()]
-        batch: list[Query] = []
+        queries: list[Query] = []
         size = 0
         for query in self._waiting:
             size += len(query.vectors)
-            if batch and (size > _AT_ONCE or query.served is not batch[0].served):
+            if queries and (size > _AT_ONCE or query.served is not queries[0].served):
                 break
-            batch.append(query)
-        del self._waiting[: len(batch)]
-        return batch
+            queries.append(query)
+        del self._waiting[: len(queries)]
+        return queries
 
 
-def _search(batch: list[Query]) -> list[tuple[np.ndarray, np.ndarray]]:
-    rows, cosines = batch[0].served.index.nearest(
-        np.concatenate([query.vectors for query in batch]),
-        max(query.n_neighbors for query in batch),
-        np.concatenate([query.own for query in batch]),
+def _search(queries: list[Query]) -> list[tuple[np.ndarray, np.ndarray]]:
+    rows, cosines = queries[0].served.index.nearest(
+        np.concatenate([query.vectors for query in queries]),
+        max(query.n_neighbors for query in queries),
+        np.concatenate([query.own for query in queries]),
     )
-    ends = np.cumsum([len(query.vectors) for query in batch])[:-1]
-    parts = zip(batch, np.split(rows, ends), np.split(cosines, ends), strict=True)
-    return [(some[:, : q.n_neighbors], values[:, : q.n_neighbors]) for q, some, values in parts]
+    ends = np.cumsum([len(query.vectors) for query in queries])[:-1]
+    parts = zip(queries, np.split(rows, ends), np.split(cosines, ends), strict=True)
+    return [(near[:, : q.n_neighbors], values[:, : q.n_neighbors]) for q, near, values in parts]

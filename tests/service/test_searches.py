@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from graphgate.service.batches import Batches, Query
 from graphgate.service.live_index import LiveIndex
 from graphgate.service.metrics import Metrics
+from graphgate.service.searches import Query, Searches
 from graphgate.store.vector_index import VectorIndex
 
 VECTORS = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
@@ -24,8 +24,8 @@ def answers(queries: list[Query]) -> tuple[list, Metrics]:
 
     async def ask() -> list:
         with ThreadPoolExecutor(1) as executor:
-            batches = Batches(executor, metrics)
-            return await asyncio.gather(*map(batches.nearest, queries), return_exceptions=True)
+            searches = Searches(executor, metrics)
+            return await asyncio.gather(*map(searches.nearest, queries), return_exceptions=True)
 
     metrics = Metrics(frozenset())
     return asyncio.run(ask()), metrics
@@ -50,7 +50,7 @@ def test_everyone_gets_the_own_answer():
 
 
 def test_a_search_is_of_one_version_and_not_too_large(monkeypatch):
-    monkeypatch.setattr("graphgate.service.batches._AT_ONCE", 4)
+    monkeypatch.setattr("graphgate.service.searches._AT_ONCE", 4)
     index = LiveIndex.of(np.arange(50), VectorIndex(VECTORS))
     old, new = served(index), served(LiveIndex.of(np.arange(9), VectorIndex(VECTORS[:9])))
 

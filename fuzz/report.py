@@ -1,0 +1,177 @@
+"""The tables of docs/robustness.md, from results/."""
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import markdown
+
+RESULTS = Path(__file__).parents[1] / "results"
+HOSTILE = RESULTS / "fuzz" / "hostile-files.json"
+SUMS = ("inputs", "cpu_seconds", "accepted", "crashes", "hangs", "untyped")
+MAXIMA = ("peak_mb", "longest_seconds")
+
+
+def fuzzing() -> str:
+    """One row per parser: what its targets have read, and what went wrong."""
+    parsers: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, counts in _counts().items():
+        parsers[counts["parser"]][name] = counts
+    rows = {
+        f"{parser} ({', '.join(targets)})": _total(list(targets.values()))
+        for parser, targets in sorted(parsers.items(), key=lambda item: item[0].lower())
+    }
+    heads = ["parser (targets)", "inputs", "CPU s", "read", "crashes", "hangs", "other errors"]
+    return markdown(
+        [*heads, "peak MB", "longest s"],
+        [
+            [
+                name,
+                f"{counts['inputs']:,}",
+                f"{counts['cpu_seconds']:,.0f}",
+                f"{counts['accepted']:,}",
+                *(counts[kind] for kind in ("crashes", "hangs", "untyped")),
+                f"{counts['peak_mb']:.0f}",
+                f"{counts['longest_seconds']:.2f}",
+            ]
+            for name, counts in [*rows.items(), ("all", _total(list(_counts().values())))]
+        ],
+    )
+
+
+def _counts() -> dict[str, Any]:
+    paths = sorted((RESULTS / "fuzz").glob("*.json"))
+    return {path.stem: _read(path) for path in paths if path != HOSTILE}
+
+
+def _total(counts: list[dict[str, Any]]) -> dict[str, Any]:
+    total = {name: sum(count[name] for count in counts) for name in SUMS}
+    return total | {name: max((count[name] for count in counts), default=0) for name in MAXIMA}
+
+
+def hostile_files() -> str:
+    """One row per hand-made file."""
+    rows = [
+        [
+            file["file"],
+            f"{file['bytes']:,}",
+            file["outcome"],
+            f"{file.get('seconds', 0):.2f}",
+            f"{file.get('peak_mb', 0):.0f}",
+        ]
+        for file in _measurements(HOSTILE)
+    ]
+    return markdown(["file", "bytes", "outcome", "CPU s", "peak MB"], rows, "---")
+
+
+def robustness() -> str:
+    """What was tried, and what went wrong."""
+    counts = _total(list(_counts().values()))
+    kills = _measurements(RESULTS / "benchmarks" / "faults.json")
+    commands = _measurements(RESULTS / "refusals.json")
+    files, lowest = _measurements(HOSTILE), _read(RESULTS / "floors.json")
+    memory, seconds = (max(file.get(of, 0) for file in files) for of in ("peak_mb", "seconds"))
+    rows = [
+        (
+            f"{counts['inputs']:,} fuzzed inputs",
+            f"{counts['crashes']} crashes, {counts['hangs']} hangs, "
+            f"{counts['untyped']} errors that are no `InputError`",
+        ),
+        (
+            f"{sum(kind['kills'] for kind in kills):,} kills of {len(kills)} kinds",
+            f"{sum(kind['differing_bits'] for kind in kills)} differing bits, "
+            f"{sum(kind['half_written'] for kind in kills)} half-written files",
+        ),
+        (
+            f"{sum(command['tried'] for command in commands):,} bad inputs of the command line",
+            f"{sum(command['refused'] for command in commands):,} refused in one sentence",
+        ),
+        (
+            f"{len(files):,} hostile files of less than 100 kB",
+            f"at most {memory:.0f} MB and {seconds:.1f} s of processor time",
+        ),
+        (
+            f"{lowest['tests'] - lowest['skipped']:,} tests with the lowest versions of all "
+            "dependencies",
+            f"{len(lowest['failed'])} failed",
+        ),
+    ]
+    return markdown(["tried", "outcome"], rows, "---")
+
+
+def stores() -> str:
+    """Sequences of operations on stores, kills among them, and damaged files."""
+    damaged, sequences = _measurements(RESULTS / "stores.json")
+    ends: Counter[str] = Counter()
+    for name, count in sequences["kills"].items():
+        ends[name.partition(", ")[2]] += count
+    operations = sequences["operations"]
+    rows = [
+        (
+            f"{sequences['sequences']:,} sequences with "
+            f"{sum(operations.values()) - operations['create']:,} "
+            "operations that were not killed",
+            f"{sequences['differences']} differences in {sequences['comparisons']:,} comparisons",
+        ),
+        (
+            f"{ends.total():,} operations to be killed, of which {ends['in time: after']:,} "
+            "ended before",
+            f"{ends['killed: before']:,} had not happened, {ends['killed: after']:,} had happened",
+        ),
+    ]
+    rows += [
+        (
+            f"{sum(outcomes.values()):,} files: {kind}",
+            ", ".join(f"{count:,} {name}" for name, count in outcomes.items()),
+        )
+        for kind, outcomes in damaged["kinds"].items()
+    ]
+    return markdown(["tried", "outcome"], rows, "---")
+
+
+def refusals() -> str:
+    """One row per command."""
+    commands = sorted(_measurements(RESULTS / "refusals.json"), key=lambda of: of["command"])
+    rows = [[f"`{of['command']}`", of["tried"], of["refused"]] for of in commands]
+    return markdown(["command", "bad inputs", "refused"], rows)
+
+
+def coverage() -> str:
+    """One row per module, and one for all."""
+    modules = _read(RESULTS / "coverage.json")["modules"]
+    parts = ("branches", "taken", "lines", "run")
+    total = {part: sum(of[part] for of in modules.values()) for part in parts}
+    rows = [
+        [
+            name.removeprefix("graphgate/"),
+            _percent(of["taken"], of["branches"]),
+            _percent(of["run"], of["lines"]),
+        ]
+        for name, of in (modules | {"all": total}).items()
+        if of["lines"]
+    ]
+    return markdown(["module", "branches taken", "lines run"], rows)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} % of {whole:,}" if whole else "–"
+
+
+def floors() -> str:
+    """The lowest versions that were installed together."""
+    versions = _read(RESULTS / "floors.json")["versions"]
+    return markdown(["package", "lowest version"], versions.items(), "---")
+
+
+def tables() -> dict[str, str]:
+    made = (fuzzing, robustness, hostile_files, stores, refusals, coverage, floors)
+    return {table.__name__: table() for table in made}
+
+
+def _measurements(path: Path) -> Any:
+    return _read(path)["measurements"]
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
