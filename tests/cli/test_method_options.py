@@ -16,7 +16,7 @@ ESTIMATORS = {"linear": LinearGATE, "gate": GATE}
 # Parameters with an option of every method, and those that only Python has.
 COMMON = {"scale", "random_state", "dtype", "memory_limit", "progress"}
 WITHOUT_OPTION = {
-    "linear": {"weights"},
+    "linear": {"weights", "groups"},
     "gate": {
         *("tied_weights", "shared_attention", "attention", "feature_loss", "feature_weight"),
         *("clip_norm", "tolerance", "warm_start", "checkpoint_every"),

@@ -350,7 +350,7 @@ def test_a_failing_user_method(run, module):
         ),
         (["inductive", "--methods", "gcn"], "has no cells for 'gcn'"),
         (
-            ["transductive", "--graphs", "."],
+            ["transductive", "--graphs", ".."],
             "is of the citation graphs; omit graphs",
         ),
         (["links", "--split", "random"], "the table 'links' has no choice of a split; omit split"),
