@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphgate import Graph, LinearGATE
-from graphgate.datasets.planted import PLANTED, irrelevant_columns
+from planted_graphs import PLANTED, irrelevant_columns
 from graphgate.linear.edge_decoder import TERMS
 from graphgate.linear.report import LITTLE, LinearReport, SourceReport
 

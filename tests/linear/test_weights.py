@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
 from graphgate import Graph, InputError, LinearGATE
-from graphgate.datasets.planted import PLANTED, irrelevant_columns
+from planted_graphs import PLANTED, irrelevant_columns
 from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.matrices import neighbor_means
 from graphgate.linear.weights import (
