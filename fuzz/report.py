@@ -9,45 +9,33 @@ from benchmarks.report import markdown
 
 RESULTS = Path(__file__).parents[1] / "results"
 HOSTILE = RESULTS / "fuzz" / "hostile-files.json"
+PARSERS = RESULTS / "fuzz" / "parsers.json"
 SUMS = ("inputs", "cpu_seconds", "accepted", "crashes", "hangs", "untyped")
 MAXIMA = ("peak_mb", "longest_seconds")
 
 
 def fuzzing() -> str:
     """One row per parser: what its targets have read, and what went wrong."""
-    parsers: dict[str, dict[str, Any]] = defaultdict(dict)
-    for name, counts in _counts().items():
-        parsers[counts["parser"]][name] = counts
+    parsers: dict[str, list[Any]] = defaultdict(list)
+    for target in _measurements(PARSERS):
+        parsers[target["parser"]].append(target)
     rows = {
-        f"{parser} ({', '.join(targets)})": _total(list(targets.values()))
+        f"{parser} ({', '.join(target['target'] for target in targets)})": _total(targets)
         for parser, targets in sorted(parsers.items(), key=lambda item: item[0].lower())
     }
+    cells = "{inputs:,}", "{cpu_seconds:,.0f}", "{accepted:,}", "{crashes}", "{hangs}", "{untyped}"
+    cells += "{peak_mb:.0f}", "{longest_seconds:.2f}"
     heads = ["parser (targets)", "inputs", "CPU s", "read", "crashes", "hangs", "other errors"]
+    totals = [*rows.items(), ("all", _total(_measurements(PARSERS)))]
     return markdown(
         [*heads, "peak MB", "longest s"],
-        [
-            [
-                name,
-                f"{counts['inputs']:,}",
-                f"{counts['cpu_seconds']:,.0f}",
-                f"{counts['accepted']:,}",
-                *(counts[kind] for kind in ("crashes", "hangs", "untyped")),
-                f"{counts['peak_mb']:.0f}",
-                f"{counts['longest_seconds']:.2f}",
-            ]
-            for name, counts in [*rows.items(), ("all", _total(list(_counts().values())))]
-        ],
+        [[name, *(cell.format_map(counts) for cell in cells)] for name, counts in totals],
     )
-
-
-def _counts() -> dict[str, Any]:
-    paths = sorted((RESULTS / "fuzz").glob("*.json"))
-    return {path.stem: _read(path) for path in paths if path != HOSTILE}
 
 
 def _total(counts: list[dict[str, Any]]) -> dict[str, Any]:
     total = {name: sum(count[name] for count in counts) for name in SUMS}
-    return total | {name: max((count[name] for count in counts), default=0) for name in MAXIMA}
+    return total | {name: max(count[name] for count in counts) for name in MAXIMA}
 
 
 def hostile_files() -> str:
@@ -67,7 +55,7 @@ def hostile_files() -> str:
 
 def robustness() -> str:
     """What was tried, and what went wrong."""
-    counts = _total(list(_counts().values()))
+    counts = _total(_measurements(PARSERS))
     kills = _measurements(RESULTS / "benchmarks" / "faults.json")
     commands = _measurements(RESULTS / "refusals.json")
     files, lowest = _measurements(HOSTILE), _read(RESULTS / "floors.json")

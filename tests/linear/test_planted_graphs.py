@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from planted_graphs import N_GROUPS, PLANTED, irrelevant_columns
 
 
