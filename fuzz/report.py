@@ -1,11 +1,12 @@
 """The tables of docs/robustness.md, from results/."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import markdown
+from benchmarks.report import Cell, markdown, table
 
 RESULTS = Path(__file__).parents[1] / "results"
 HOSTILE = RESULTS / "fuzz" / "hostile-files.json"
@@ -16,21 +17,25 @@ MAXIMA = ("peak_mb", "longest_seconds")
 
 def fuzzing() -> str:
     """One row per parser: what its targets have read, and what went wrong."""
-    parsers: dict[str, list[Any]] = defaultdict(list)
-    for target in _measurements(PARSERS):
-        parsers[target["parser"]].append(target)
-    rows = {
-        f"{parser} ({', '.join(target['target'] for target in targets)})": _total(targets)
-        for parser, targets in sorted(parsers.items(), key=lambda item: item[0].lower())
+    targets = _measurements(PARSERS)
+    parsers = sorted({target["parser"] for target in targets}, key=str.lower)
+    rows = []
+    for parser in parsers:
+        same = [target for target in targets if target["parser"] == parser]
+        names = ", ".join(target["target"] for target in same)
+        rows.append({"name": f"{parser} ({names})"} | _total(same))
+    columns = {
+        "parser (targets)": "{name}",
+        "inputs": "{inputs:,}",
+        "CPU s": "{cpu_seconds:,.0f}",
+        "read": "{accepted:,}",
+        "crashes": "{crashes}",
+        "hangs": "{hangs}",
+        "other errors": "{untyped}",
+        "peak MB": "{peak_mb:.0f}",
+        "longest s": "{longest_seconds:.2f}",
     }
-    cells = "{inputs:,}", "{cpu_seconds:,.0f}", "{accepted:,}", "{crashes}", "{hangs}", "{untyped}"
-    cells += "{peak_mb:.0f}", "{longest_seconds:.2f}"
-    heads = ["parser (targets)", "inputs", "CPU s", "read", "crashes", "hangs", "other errors"]
-    totals = [*rows.items(), ("all", _total(_measurements(PARSERS)))]
-    return markdown(
-        [*heads, "peak MB", "longest s"],
-        [[name, *(cell.format_map(counts) for cell in cells)] for name, counts in totals],
-    )
+    return table(columns, [*rows, {"name": "all"} | _total(targets)])
 
 
 def _total(counts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -40,17 +45,9 @@ def _total(counts: list[dict[str, Any]]) -> dict[str, Any]:
 
 def hostile_files() -> str:
     """One row per hand-made file."""
-    rows = [
-        [
-            file["file"],
-            f"{file['bytes']:,}",
-            file["outcome"],
-            f"{file.get('seconds', 0):.2f}",
-            f"{file.get('peak_mb', 0):.0f}",
-        ]
-        for file in _measurements(HOSTILE)
-    ]
-    return markdown(["file", "bytes", "outcome", "CPU s", "peak MB"], rows, "---")
+    columns = {"file": "{file}", "bytes": "{bytes:,}", "outcome": "{outcome}"}
+    columns |= {"CPU s": "{seconds:.2f}", "peak MB": "{peak_mb:.0f}"}
+    return table(columns, _measurements(HOSTILE), "---")
 
 
 def robustness() -> str:
@@ -120,9 +117,9 @@ def stores() -> str:
 
 def refusals() -> str:
     """One row per command."""
-    commands = sorted(_measurements(RESULTS / "refusals.json"), key=lambda of: of["command"])
-    rows = [[f"`{of['command']}`", of["tried"], of["refused"]] for of in commands]
-    return markdown(["command", "bad inputs", "refused"], rows)
+    commands = sorted(_measurements(RESULTS / "refusals.json"), key=itemgetter("command"))
+    columns = {"command": "`{command}`", "bad inputs": "{tried}", "refused": "{refused}"}
+    return table(columns, commands)
 
 
 def coverage() -> str:
@@ -130,16 +127,13 @@ def coverage() -> str:
     modules = _read(RESULTS / "coverage.json")["modules"]
     parts = ("branches", "taken", "lines", "run")
     total = {part: sum(of[part] for of in modules.values()) for part in parts}
-    rows = [
-        [
-            name.removeprefix("graphgate/"),
-            _percent(of["taken"], of["branches"]),
-            _percent(of["run"], of["lines"]),
-        ]
-        for name, of in (modules | {"all": total}).items()
-        if of["lines"]
-    ]
-    return markdown(["module", "branches taken", "lines run"], rows)
+    columns: dict[str, Cell] = {
+        "module": "{name}",
+        "branches taken": lambda of: _percent(of["taken"], of["branches"]),
+        "lines run": lambda of: _percent(of["run"], of["lines"]),
+    }
+    named = [of | {"name": name.removeprefix("graphgate/")} for name, of in modules.items()]
+    return table(columns, [of for of in (*named, total | {"name": "all"}) if of["lines"]])
 
 
 def _percent(part: int, whole: int) -> str:

@@ -157,7 +157,7 @@ def _fed(target, content: bytes, path: Path) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_mutated_files_are_read_or_refused(tmp_path, name):
-    """The corpus of findings, and a few mutations of valid files; `python -m fuzz parsers` runs millions."""
+    """The corpus of findings, and a few mutations of valid files; `fuzz parsers` runs millions."""
     target = TARGETS[name]
     path = tmp_path / target.file
     for found in sorted((CORPUS / name).glob("*")):
