@@ -167,7 +167,7 @@ def test_added_nodes_are_served_and_stored(tmp_path):
             vectors = [each["vector"] for each in found[name]]
             np.testing.assert_allclose(vectors, changed.vectors, atol=1e-5)
         again = client.post("/add", batch(graph, 60, 70)).json
-        assert again == {"version": 2, "added": [], "changed": [], "edges": 0}
+        assert again == {"version": 2, "added": [], "changed": [], "edges": 0, "updated": 0}
         near = client.get("/similar", id="n65", k=3).json
         assert near["version"] == 2
         ids = [each["id"] for each in near["results"][0]["neighbors"]]
