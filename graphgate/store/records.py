@@ -1,7 +1,8 @@
 """The nodes of a graph <-> the columns of a table.
 
 Attributes are columns of the same name, but for names that begin with an underscore, which get
-another one, as does "*", and dots and backquotes, which the name of a column of LanceDB cannot have.
+another one, the name "*", which gets one, and dots and backquotes, which the name of a column of
+LanceDB cannot have.
 """
 
 import json

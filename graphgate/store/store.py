@@ -155,7 +155,9 @@ class Store(StoreView):
         """The vectors that `add` would give to new nodes, without adding them."""
         change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
-            raise InputError("every node of the batch is stored already; ask for its vector")
+            raise InputError(
+                "every node of the batch is stored already; ask for its vector", about="nodes"
+            )
         update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))

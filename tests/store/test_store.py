@@ -357,7 +357,10 @@ def test_ids_with_quotes_and_other_types(tmp_path):
 def test_an_attribute_may_have_any_name(tmp_path, name):
     values = [1.0, 2.0, 3.0, 4.0]
     graph = Graph.from_edges(
-        None, [("a", "b"), ("c", "d")], ids=list("abcd"), attributes={name: values, "age": values[::-1]}
+        None,
+        [("a", "b"), ("c", "d")],
+        ids=list("abcd"),
+        attributes={name: values, "age": values[::-1]},
     )
     store = Store.create(tmp_path / "store", graph)
     where = f"`{name.replace('`', '``')}` > 2"
