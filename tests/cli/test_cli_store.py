@@ -234,3 +234,12 @@ def test_history_is_in_its_json(run, stored):
     result = json.loads(Path("h.json").read_text())
     assert [row["action"] for row in result["history"]] == ["create"]
     assert result["versions"]["graphgate"]
+
+
+def test_an_error_names_a_file_once(run, stored):
+    Path("bad.csv").write_text("id,age,town\nz1,old,Ulm\n")
+    _, _, err = run("store", "add", str(stored), "--nodes", "bad.csv")
+    assert err.count("bad.csv") == 1
+    Path("lacking.csv").write_text("id,age\nz1,1\n")
+    _, _, err = run("store", "add", str(stored), "--nodes", "lacking.csv")
+    assert err.count("lacking.csv") == 1
