@@ -35,7 +35,9 @@ def page(name: str, command: Any) -> str:
     ]
     for parameter in command.params:
         if parameter.name != "help":
-            lines.append(f"| {_spelled(parameter)} | {_cell(parameter.help)}{_default(parameter)} |")
+            lines.append(
+                f"| {_spelled(parameter)} | {_cell(parameter.help)}{_default(parameter)} |"
+            )
     return "\n".join([*lines, ""])
 
 
