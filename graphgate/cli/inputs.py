@@ -18,6 +18,7 @@ from graphgate.errors import InputError, MemoryLimitError
 if TYPE_CHECKING:
     import numpy as np
 
+    from graphgate.estimators.embedder import Prepared
     from graphgate.estimators.loading import Estimator
     from graphgate.graph.graph import Graph
     from graphgate.io.embeddings import Embedding
@@ -115,13 +116,12 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
         raise InputError(f"{file}: {error}") from None
 
 
-def check_memory(gate: Estimator, prepared: Graph) -> None:
+def check_memory(gate: Estimator, prepared: Prepared) -> None:
     """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
     from graphgate.compute.machine import shortage
-    from graphgate.estimators.estimate import check_fits
 
     try:
-        check_fits(prepared, gate)
+        gate.check_fits(prepared)
     except MemoryLimitError as error:
         limited = gate.memory_limit is not None
         hint = "" if limited else "; `graphgate embed --force` runs it anyway"

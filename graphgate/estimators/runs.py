@@ -24,7 +24,6 @@ import torch
 from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError
 from graphgate.estimators.codec import take_apart
-from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.loading import Estimator, named_estimator
 from graphgate.estimators.persistence import read_params
 from graphgate.estimators.registry import EMBEDDERS, method_of
@@ -305,7 +304,7 @@ def rerun(
     gate = named_estimator(record.method, record.settings)
     prepared = gate.prepare(graph)
     if not force:
-        check_fits(prepared, gate)
+        gate.check_fits(prepared)
     threads = torch.get_num_threads()
     torch.set_num_threads(record.threads)
     try:
