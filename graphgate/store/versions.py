@@ -80,13 +80,20 @@ def write_version(folder: Path, version: Version) -> None:
 
 def read_version(folder: Path, number: int) -> Version:
     """The version of this number, which must exist."""
-    path = version_path(folder, number)
+    try:
+        return _read(version_path(folder, number), number)
+    except InputError as error:
+        remedy = "restore a copy of the store, or remove this file and roll back"
+        raise InputError(f"{error}; {remedy}") from None
+
+
+def _read(path: Path, number: int) -> Version:
     what = f"{path} is damaged"
     outer = read_json(path, what)
     check_fields(outer, {"checksum": str, "content": dict}, what, "content")
     content = outer["content"]
     if _checksum(content) != outer["checksum"]:
-        raise InputError(f"{what}; restore a copy of the store, or remove this file and roll back")
+        raise InputError(what)
     check_fields(content, _FIELDS, what, "content")
     details = {name: content["details"].get(name) for name in _DETAILS}
     check_fields(details, _DETAILS, what, "details")
