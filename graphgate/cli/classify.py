@@ -17,7 +17,6 @@ from graphgate.cli.options import (
     LabelColumn,
     LabelTable,
     Seed,
-    SpreadsheetSafe,
 )
 from graphgate.cli.outputs import write_result, write_table
 from graphgate.cli.program import ANSWERS, app
@@ -42,7 +41,6 @@ def classify(
     probe: Annotated[str, typer.Option(help="one-vs-rest or multinomial.")] = "one-vs-rest",
     seed: Seed = 0,
     json: Json = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """Learn labels from the vectors and predict them for unlabeled nodes.
 
@@ -66,6 +64,6 @@ def classify(
         columns = {"node_id": result.ids, "label": result.predictions}
         named = zip(classes, result.probabilities.T, strict=True)
         columns |= {f"probability_{name}": values for name, values in named}
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        write_table(out, columns)
         say(f"wrote the predictions for {unlabeled:,} nodes to {out}")
     write_result(json, {"probe": probe, "seed": seed, "folds": folds}, scores)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from graphgate.estimators.loading import Estimator
-    from graphgate.graph.graph import Graph
-    from graphgate.io.embeddings import Embedding
 
 
 def parse_params(given: list[str] | None) -> dict[str, object]:
@@ -51,7 +49,7 @@ def read_named_graph(
     nodes: Path | None,
     options: GraphOptions,
     gate: Estimator | None = None,
-) -> tuple[str, Graph]:
+) -> tuple[str, graphgate.Graph]:
     """Name and graph: from files where EDGES is given, else a citation graph."""
     if edges is not None and dataset is not None:
         raise InputError("give either EDGES or --dataset NAME, not both")
@@ -66,7 +64,9 @@ def read_named_graph(
     return dataset, graphgate.load_dataset(dataset).graph
 
 
-def read_labels(embedding: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:
+def read_labels(
+    embedding: graphgate.Embedding, nodes: Path | None, id: str, label: str
+) -> list[Any] | None:
     """Labels from a node table, or the embedding's own; None where no node has one."""
     labels = embedding.labels
     if nodes is not None:
@@ -84,7 +84,7 @@ def read_extended(
     gate: Estimator,
     with_edges: Path | None,
     with_nodes: Path | None,
-) -> tuple[Graph, np.ndarray]:
+) -> tuple[graphgate.Graph, np.ndarray]:
     """The graph of a command with a saved model, and the rows that are not in the old graph.
 
     An edge to a node that is in no table is refused, unless options say otherwise.
@@ -115,20 +115,31 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
         raise InputError(f"{file}: {error}") from None
 
 
-def check_memory(gate: Estimator, prepared: Graph) -> None:
-    """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
+def prepare(
+    estimator: Estimator,
+    graph: graphgate.Graph,
+    edges: Path | None,
+    nodes: Path | None,
+    *,
+    force: bool = False,
+) -> graphgate.Graph:
+    """The graph as `fit` takes it; refused if a fit does not fit into memory, unless forced."""
     from graphgate.compute.machine import shortage
     from graphgate.estimators.estimate import check_fits
 
+    with naming_files(edges, nodes):
+        prepared = estimator.prepare(graph)
     try:
-        check_fits(prepared, gate)
+        if not force:
+            check_fits(prepared, estimator)
     except MemoryLimitError as error:
-        limited = gate.memory_limit is not None
+        limited = estimator.memory_limit is not None
         hint = "" if limited else "; `graphgate embed --force` runs it anyway"
         if error.fitting_dims is not None:
             hint = f"; {fitting_dims(error.fitting_dims)}{hint}"
         needs = shortage(error.needed, error.available, limited=limited)
         raise InputError(f"the run {needs}{hint}") from None
+    return prepared
 
 
 def fitting_dims(dims: tuple[int, ...] | None) -> str:

@@ -6,15 +6,11 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table
-from graphgate.cli.inputs import (
-    check_memory,
-    import_from_here,
-    parse_params,
-    read_named_graph,
-)
+from graphgate.cli.inputs import import_from_here, parse_params, prepare, read_named_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Json, Nodes, Params, Seed
 from graphgate.cli.outputs import write_result
 from graphgate.cli.program import ANSWERS, app
+from graphgate.compute.measure import measured
 from graphgate.estimators.registry import find_method
 
 
@@ -43,7 +39,6 @@ def links(
     held-out edges against sampled non-edges. The linear method scores a pair by its structure
     decoder, others by the dot product of the two vectors. `graphgate predict-links` proposes edges.
     """
-    from graphgate.compute.measure import measured
     from graphgate.estimators.embedder import Embedder
 
     import_from_here([method])
@@ -53,7 +48,7 @@ def links(
     params = {**published, **parse_params(set_)}
     estimator = row.make(params, seed)
     if isinstance(estimator, Embedder):
-        check_memory(estimator, row.make(params, seed).prepare(graph))
+        prepare(row.make(params, seed), graph, edges, nodes)
     with measured() as cost:
         scores = graphgate.evaluate_links(
             graph, estimator, val_size=val, test_size=test, random_state=seed
@@ -67,5 +62,4 @@ def links(
     ]
     print_table(["method", "graph", "split", "AUC", "AP"], rows)
     content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
-    spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
-    write_result(json, content, {"seed": seed}, scores, spent)
+    write_result(json, content, {"seed": seed}, scores, cost.to_dict())

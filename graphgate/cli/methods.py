@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.inputs import check_memory, naming_files, read_named_graph
+from graphgate.cli.inputs import prepare, read_named_graph
 from graphgate.cli.method_options import METHOD_OPTIONS
 from graphgate.cli.options import GraphOptions
 from graphgate.errors import InputError
@@ -16,7 +16,6 @@ from graphgate.estimators.registry import EMBEDDERS, find_method, method_of
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
-    from graphgate.graph.graph import Graph
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -65,7 +64,7 @@ def embedded_graph(
     edges: Path | None,
     nodes: Path | None,
     options: GraphOptions,
-) -> tuple[str, Graph, Estimator]:
+) -> tuple[str, graphgate.Graph, Estimator]:
     """Name, graph and fitted estimator; without a saved model, one is fitted."""
     if model is not None and method is not None:
         raise InputError("the saved model has its method; omit --method")
@@ -76,7 +75,4 @@ def embedded_graph(
     chosen, _ = choose_method(method, {})
     published = find_method(chosen).published_params(name, "transductive") if edges is None else {}
     estimator = make_estimator(chosen, published, options)
-    with naming_files(edges, nodes):
-        prepared = estimator.prepare(graph)
-    check_memory(estimator, prepared)
-    return name, graph, estimator.fit(prepared)
+    return name, graph, estimator.fit(prepare(estimator, graph, edges, nodes))

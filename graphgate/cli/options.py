@@ -14,8 +14,6 @@ from graphgate.errors import InputError
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
-    from graphgate.graph.graph import Graph
-    from graphgate.io.reading_options import ReadingOptions
 
 EDGES = typer.Argument(
     metavar="EDGES",
@@ -69,13 +67,6 @@ ReconstructionOut = Annotated[
     Path | None,
     typer.Option(help="Write reconstructed features: .parquet, .csv or .npz."),
     Output("reconstruction"),
-]
-SpreadsheetSafe = Annotated[
-    bool,
-    typer.Option(
-        "--spreadsheet-safe",
-        help="Put an apostrophe before CSV text that a spreadsheet would run as a formula.",
-    ),
 ]
 TableOut = Annotated[
     Path | None,
@@ -151,7 +142,9 @@ class GraphOptions:
         bool, _option("--no-scale", help="Use numbers as they are, without standardizing them.")
     ] = False
 
-    def read(self, edges: Path, nodes: Path | None, gate: Estimator | None = None) -> Graph:
+    def read(
+        self, edges: Path, nodes: Path | None, gate: Estimator | None = None
+    ) -> graphgate.Graph:
         """The graph; for a fitted `gate`, read as its training graph unless stated otherwise."""
         options, kinds = self.reading(gate), None
         if gate is not None:
@@ -169,7 +162,7 @@ class GraphOptions:
         named = vars(self) | {"category": self.categories, "categories": None, "no_scale": None}
         return [f"--{name.replace('_', '-')}" for name, value in named.items() if value is not None]
 
-    def reading(self, gate: Estimator | None = None) -> ReadingOptions:
+    def reading(self, gate: Estimator | None = None) -> graphgate.ReadingOptions:
         """What is given here, else what the model was trained with, else the defaults."""
         options: dict[str, Any] = {}
         if gate is not None:

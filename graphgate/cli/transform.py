@@ -18,7 +18,6 @@ from graphgate.cli.options import (
     GraphOptions,
     Nodes,
     ReconstructionOut,
-    SpreadsheetSafe,
 )
 from graphgate.cli.outputs import Outputs, print_graph, write_vectors
 from graphgate.cli.program import EMBEDDINGS, app
@@ -52,7 +51,6 @@ def transform(
     reconstruction: ReconstructionOut = None,
     *,
     given: Annotated[dict[str, Any], only_options("scores", "attention", "device")],
-    spreadsheet_safe: SpreadsheetSafe = False,
     options: GraphOptions,
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
@@ -78,11 +76,11 @@ def transform(
         encoded = gate.encode(graph)
     if only == "all":
         vectors = encoded.embedding
-        outputs.write(graph, gate, vectors, lambda: encoded, spreadsheet_safe=spreadsheet_safe)
+        outputs.write(graph, gate, vectors, lambda: encoded)
         return
     vectors = encoded.embedding[new]
     embedding = graphgate.Embedding(graph.ids[new], vectors, columns=graph.columns)
-    write_vectors(out, embedding, spreadsheet_safe=spreadsheet_safe)
+    write_vectors(out, embedding)
 
 
 def _check_only(
