@@ -6,6 +6,7 @@ of; writing this file commits a change. What an interrupted writer leaves behind
 version: readers never see it, and the next writer starts from the last version.
 """
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from graphgate.errors import InputError
@@ -23,15 +23,7 @@ from graphgate.store.checksums import synced_checksum, verify
 from graphgate.store.consistency import problems_of
 from graphgate.store.index_cache import IndexCache
 from graphgate.store.lance_manifest import files_of_version
-from graphgate.store.lance_tables import (
-    INDEXED,
-    NUMBER,
-    LanceTable,
-    LanceTables,
-    Snapshot,
-    conditions,
-    lance_errors,
-)
+from graphgate.store.lance_tables import Draft, LanceTables, Snapshot, lance_errors
 from graphgate.store.layout import (
     TABLES,
     Identity,
@@ -51,12 +43,11 @@ from graphgate.store.versions import (
 )
 
 ERASE = "erase"  # the action of a version that replaces the history before it
-_PAIRS_AT_ONCE = 500  # in one condition
 _WAIT = 60.0  # seconds for another writer to finish
 
 
-class Writer(Snapshot):
-    """A snapshot of the last version that can be changed; `commit` makes all changes visible.
+class Writer(Draft):
+    """The last version as it is being changed; `commit` makes all changes visible.
 
     last : the last version.
     number : of the version that `commit` makes.
@@ -64,43 +55,9 @@ class Writer(Snapshot):
     """
 
     def __init__(self, database: "Database", last: Version, number: int) -> None:
-        super().__init__(lambda: database.open_tables(last, to_write=True))
+        super().__init__(database.lance, lambda: database.open_tables(last, to_write=True))
         self.last, self.number = last, number
-        self._database, self._folder = database, database.folder
-        self.completed = False
-
-    def upsert(self, table: str, rows: pa.Table) -> None:
-        """Replace the rows with the same numbers, and append the others.
-
-        LanceDB's `merge_insert` does the same, but reads the old rows.
-        """
-        if len(rows):
-            self.delete(table, NUMBER, rows.column(NUMBER))
-            self.append(table, rows)
-
-    def append(self, table: str, rows: pa.Table) -> None:
-        if len(rows):
-            self.tables[table].append(rows)
-
-    def delete(self, table: str, column: str, values: pa.Array) -> None:
-        for condition in conditions(column, values):
-            self.tables[table].delete(condition)
-
-    def delete_pairs(self, pairs: np.ndarray) -> None:
-        """Delete the edges of (E, 2) numbers."""
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            block = pairs[start : start + _PAIRS_AT_ONCE].tolist()
-            ends = (f"(source = {source} AND target = {target})" for source, target in block)
-            self.tables["edges"].delete(" OR ".join(ends))
-
-    def replace(self, table: str, rows: pa.Table) -> None:
-        """Replace all rows, which may have other columns."""
-        self.tables[table] = self._database.lance.write(table, rows)
-
-    def compact(self) -> None:
-        """Rewrite the same rows in few files."""
-        for table in self.tables.values():
-            table.compact()
+        self._database, self.completed = database, False
 
     def commit(
         self,
@@ -119,9 +76,8 @@ class Writer(Snapshot):
         if save_model is not None:
             model = f"{self.number:06d}.safetensors"
             save_model(self._folder / "models" / model)
-        for name, columns in INDEXED.items():
-            self.tables[name].keep_indexed(columns)
-        tables = {name: table.version for name, table in self.tables.items()}
+        self.keep_indexed()
+        tables = self.versions
         names = [f"models/{model}", *self._database.files_of(tables)]
         known = self.last.files
         files = {name: known.get(name) or synced_checksum(self._folder / name) for name in names}
@@ -129,7 +85,9 @@ class Writer(Snapshot):
         made = self._next(content, action, details)
         if keep is None:
             return self._append(made)
-        self._verify(made)
+        self._database.model(made)  # all of it is read, as any other process would
+        if problems := problems_of(self._database.snapshot(made), made.details):
+            raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
         self.last = self._append(replace(made, first=max(made.first, made.version - keep + 1)))
         self.forget()
         return self.last
@@ -176,13 +134,6 @@ class Writer(Snapshot):
             details=dict(details),
         )
 
-    def _verify(self, version: Version) -> None:
-        """Read all rows of a version that is not committed yet, as any other process would."""
-        reopened = Database(self._folder)
-        reopened.model(version)
-        if problems := problems_of(reopened.snapshot(version), version.details):
-            raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
-
     def _append(self, version: Version) -> Version:
         """Write the file of a version, which makes it visible."""
         if version_path(self._folder, version.version).exists():
@@ -218,7 +169,7 @@ class Database:
         with complete_folder(target) as temporary:
             for name in ("versions", "models"):
                 (temporary / name).mkdir(parents=True)
-            write_identity(temporary, Identity.new())
+            write_identity(temporary, Identity(secrets.token_hex(16), 0))
             writer = Writer(cls(temporary), NOTHING, 1)
             for name, rows in tables.items():
                 writer.replace(name, rows)
@@ -264,7 +215,7 @@ class Database:
 
     def snapshot(self, version: Version) -> Snapshot:
         """The tables of a version, which are verified before they are opened."""
-        return Snapshot(lambda: self.open_tables(version))
+        return Snapshot(self.folder, lambda: self.open_tables(version))
 
     def model(self, version: Version) -> Path:
         """The model file of a version, verified."""
@@ -286,7 +237,7 @@ class Database:
             writer.completed = numbers[0] < last.first and writer.forget()
             yield writer
 
-    def open_tables(self, version: Version, *, to_write: bool = False) -> dict[str, LanceTable]:
+    def open_tables(self, version: Version, *, to_write: bool = False) -> dict[str, Any]:
         """Open the tables of a version, after verifying the files that they consist of.
 
         to_write : make it the last version of each table; later ones were not committed.
@@ -296,10 +247,7 @@ class Database:
             raise InputError(
                 f"{self.folder / missing[0]} has no checksum; restore a copy of the store"
             )
-        return {
-            name: self.lance.open(name, number, to_write=to_write)
-            for name, number in version.tables.items()
-        }
+        return self.lance.open(version.tables, to_write=to_write)
 
     def files_of(self, tables: Mapping[str, int]) -> list[str]:
         """The files that versions of tables consist of."""

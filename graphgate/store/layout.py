@@ -12,11 +12,10 @@ cannot lead to files elsewhere.
 
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, read_json, write_json
@@ -70,10 +69,6 @@ class Identity(NamedTuple):
 
     id: str
     last: int
-
-    @classmethod
-    def new(cls) -> Self:
-        return cls(secrets.token_hex(16), 0)
 
 
 def write_identity(folder: Path, identity: Identity) -> None:

@@ -20,7 +20,7 @@ from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
 from graphgate.store.alignment import rotation_onto
-from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
+from graphgate.store.change import Change, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
 from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
@@ -147,17 +147,17 @@ class Store(StoreView):
                 pairs = ordered(ends[batch.pairs], directed=directed)
             if len(numbers) == writer.last.details["n_nodes"]:
                 raise InputError("the store would have no nodes; keep at least one")
-            return self._applied("remove", removal(numbers, pairs, writer), writer)
+            change = removal(numbers, pairs, writer, self.estimator)
+            return self._applied("remove", change, writer)
 
     def embed(self, edges: Any = None, nodes: Any = None) -> Embedding:
         """The vectors that `add` would give to new nodes, without adding them."""
         change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
             raise InputError("every node of the batch is stored already; ask for its vector")
-        update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
+        return Embedding(ids, change.vectors(change.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""
@@ -286,14 +286,13 @@ class Store(StoreView):
         if not change:
             none = self.vectors([])
             return StoreChange(self.version, none, none, 0, 0)
-        update = Update.of(change, writer, self.estimator)
-        update.write(writer)
-        self._showing(writer.commit(action, update.details(writer.last.details)))
-        new = update.region.new
+        change.write(writer)
+        details, new = change.details(writer.last.details), change.region.new
+        self._showing(writer.commit(action, details))
         return StoreChange(
             self.version,
-            self._embedding_of(*update.vectors(new)),
-            self._embedding_of(*update.vectors(update.moved & ~new)),
+            self._embedding_of(*change.vectors(new)),
+            self._embedding_of(*change.vectors(change.moved & ~new)),
             len(change.removed),
             len(change.pairs),
         )
