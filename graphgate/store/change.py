@@ -61,10 +61,10 @@ class Change:
     rows: pa.Table
     pairs: np.ndarray
     weights: np.ndarray
-    new: np.ndarray = _NONE
-    changed: np.ndarray = _NONE
-    features: Features | None = None
-    removed: np.ndarray = _NONE
+    new: np.ndarray
+    changed: np.ndarray
+    features: Features | None
+    removed: np.ndarray
 
     def __bool__(self) -> bool:
         return bool(len(self.rows) or len(self.pairs) or len(self.removed))
@@ -164,6 +164,7 @@ def compared(batch: Batch, snapshot: Snapshot, estimator: Estimator, next_number
         new=numbers[new],
         changed=numbers[changed],
         features=features[changed] if features is not None and len(changed) else None,
+        removed=_NONE,
     )
 
 
@@ -181,7 +182,17 @@ def removal(
             "edges that are"
         )
     both = np.stack([weights[first], np.zeros(len(first))], axis=1)
-    return Change(snapshot, estimator, no_rows, pairs, both, removed=np.sort(numbers))
+    return Change(
+        snapshot,
+        estimator,
+        no_rows,
+        pairs,
+        both,
+        new=_NONE,
+        changed=_NONE,
+        features=None,
+        removed=np.sort(numbers),
+    )
 
 
 def ordered(pairs: np.ndarray, *, directed: bool) -> np.ndarray:
@@ -345,8 +356,7 @@ def _stored_features(snapshot: Snapshot, numbers: np.ndarray, estimator: Estimat
     rows = snapshot.find_long("nodes", NUMBER, pa.array(numbers)).sort_by(NUMBER)
     if not len(rows):
         return np.empty((0, estimator.n_features_in_), dtype=np.float32)
-    kinds = None if estimator.encoder_ is None else estimator.encoder_.kinds
-    content = read_content(rows, kinds, estimator.n_features_in_)
+    content = read_content(rows, estimator)
     with warnings.catch_warnings():  # they were given when the nodes were added
         warnings.simplefilter("ignore", InputWarning)
         return encoded_features(content, estimator)

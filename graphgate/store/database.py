@@ -175,10 +175,6 @@ class Database:
                 writer.replace(name, rows)
             return writer.commit("create", details, save_model)
 
-    def last_number(self) -> int:
-        """The number of the last version."""
-        return version_numbers(self.folder)[-1]
-
     def version(self, number: int | None = None) -> Version:
         """The version of this number; the last one for None."""
         # Looked up first, as another process may add a version meanwhile.

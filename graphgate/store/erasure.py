@@ -2,26 +2,25 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sklearn.base import clone
 
-from graphgate.errors import InputError, listing
-from graphgate.estimators.loading import Estimator
-from graphgate.graph.graph import Graph
+from graphgate.errors import InputError
 from graphgate.io.id_columns import rows_of
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 
 
-def ever_stored(ids: pa.ChunkedArray, snapshots: Iterable[Snapshot]) -> np.ndarray:
-    """(M,) whether a node with an id is in any of the snapshots that can be read."""
+def never_stored(ids: pa.ChunkedArray, snapshots: Iterable[Snapshot]) -> list[Any]:
+    """Those of the ids that no snapshot that can be read has."""
     ever = np.zeros(len(ids), dtype=bool)
     for snapshot in snapshots:
         with suppress(InputError):
             ever |= rows_of(snapshot.find("nodes", ID, ids, [ID]).column(ID), ids) >= 0
-    return ever
+    never: list[Any] = ids.filter(pa.array(~ever)).to_pylist()
+    return never
 
 
 def without_nodes(snapshot: Snapshot, ids: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
@@ -33,27 +32,3 @@ def without_nodes(snapshot: Snapshot, ids: pa.ChunkedArray) -> tuple[pa.Table, p
     for end in ("source", "target"):
         edges = edges.filter(pc.is_in(edges.column(end), nodes.column(NUMBER)))
     return nodes, edges
-
-
-def fitted_afresh(estimator: Estimator, graph: Graph) -> Estimator:
-    """An estimator with the same parameters that has seen nothing but this graph.
-
-    It does not start from old weights, nor are its vectors rotated onto old ones: both depend on
-    nodes that were erased.
-    """
-    fresh: Estimator = clone(estimator).fit(graph)
-    fresh.notes_ = dict(estimator.notes_)
-    return fresh
-
-
-def refuse_never_stored(ids: pa.ChunkedArray, ever: np.ndarray) -> None:
-    """Refuse ids that no version has.
-
-    ever : (M,) which of them any version has.
-    """
-    if not ever.all():
-        missing = listing([repr(one) for one in ids.filter(pa.array(~ever)).to_pylist()])
-        raise InputError(
-            f"no version of the store has a node {missing}; check how ids are written, and leave "
-            "out those that were erased already"
-        )

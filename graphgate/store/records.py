@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.estimators.fitted import PLACE, VECTOR
+from graphgate.estimators.loading import Estimator
 from graphgate.graph.attributes import Attributes
-from graphgate.graph.column_kinds import Column, Kind
+from graphgate.graph.column_kinds import Column
 from graphgate.graph.validation import Features
 from graphgate.io.columns import attribute_column, one_piece
 from graphgate.io.graph_writer import attribute_array
@@ -67,14 +68,14 @@ def _content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
     return columns
 
 
-def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int) -> Any:
-    """The `Attributes` of these kinds, or without kinds the features, of rows of the node table."""
-    if kinds is not None:
+def read_content(rows: pa.Table, estimator: Estimator) -> Any:
+    """The `Attributes` that an estimator encodes, or its features, of rows of the node table."""
+    if estimator.encoder_ is not None:
         table = Table(rows, "the store")
         return Attributes(
             {
                 name: attribute_column(table, name, rows.column(stored_name(name)), kind)
-                for name, kind in kinds.items()
+                for name, kind in estimator.encoder_.kinds.items()
             }
         )
     if _DENSE in rows.column_names:
@@ -82,7 +83,12 @@ def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int)
     numbers, values = (one_piece(rows.column(name)) for name in (_AT, _VALUES))
     indptr = numbers.offsets.to_numpy() - numbers.offsets[0].as_py()
     parts = (values.flatten().to_numpy(), numbers.flatten().to_numpy(), indptr)
-    return sp.csr_array(parts, shape=(len(rows), n_features))
+    return sp.csr_array(parts, shape=(len(rows), estimator.n_features_in_))
+
+
+def labels_of(rows: pa.Table) -> list[Any] | None:
+    """The labels of rows of the node table; None where the table has none."""
+    return rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None
 
 
 def stored_form(content: Any, schema: pa.Schema) -> Any:
