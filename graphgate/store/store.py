@@ -218,9 +218,7 @@ class Store(StoreView):
             old = self._database.version(version)
             # A number is never given to a second node, or versions could not be compared.
             more = {"of": version, "next_number": writer.last.details["next_number"]}
-            return self._show(
-                self._database, writer.commit_again(old, "rollback", old.details | more)
-            )
+            return self._show(writer.commit_again(old, "rollback", old.details | more))
 
     def erase(self, nodes: Any) -> Version:
         """Delete all traces of nodes, and with them the history: the new version is the only one.
@@ -267,9 +265,7 @@ class Store(StoreView):
             raise InputError(f"at least one version must be kept, got keep={keep}")
         with self._database.writing() as writer:
             writer.compact()
-            return self._show(
-                self._database, writer.commit("prune", writer.last.details, keep=keep)
-            )
+            return self._show(writer.commit("prune", writer.last.details, keep=keep))
 
     def _change(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
         """What a batch would change in this version."""
