@@ -62,7 +62,7 @@ def _of_a_version(
 class Replies:
     """Replies to requests about the version of a store that is served.
 
-    Search are compared in one thread, files are read in several, and another one writes. The
+    Vectors are compared in one thread, files are read in several, and another one writes. The
     first lines of the methods are those of the specification.
 
     read_only : whether to refuse new nodes and edges.

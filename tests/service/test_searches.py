@@ -9,7 +9,7 @@ import pytest
 
 from graphgate.service.live_index import LiveIndex
 from graphgate.service.metrics import Metrics
-from graphgate.service.searches import Searches, Search
+from graphgate.service.searches import Search, Searches
 from graphgate.store.vector_index import VectorIndex
 
 VECTORS = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
