@@ -71,8 +71,41 @@ class Change:
 
     @cached_property
     def region(self) -> Region:
-        """The nodes around the change, with what is stored of them."""
-        return _region(self, self.snapshot, self.estimator)
+        """The nodes around the change, with what is stored of them, before and after it."""
+        reach, directed = self.estimator.fit_.reach, self.estimator.fitted_on_.directed
+        near, numbers, pairs, weights = _surroundings(self, self.snapshot, reach)
+        m = len(numbers)
+        new, removed, changed, is_near = (
+            np.isin(numbers, each) for each in (self.new, self.removed, self.changed, near)
+        )
+        rows, changed_rows = np.searchsorted(numbers, pairs), np.searchsorted(numbers, self.pairs)
+        unchanged = ~np.isin(rows @ [m, 1], changed_rows @ [m, 1])  # an edge as one integer
+
+        def attended(changed_weights: np.ndarray) -> Any:
+            exists = changed_weights > 0
+            edges = np.concatenate([rows[unchanged], changed_rows[exists]])
+            values = np.concatenate([weights[unchanged], changed_weights[exists]])
+            return adjacency(edges, values, m, directed=directed)
+
+        before, after = map(attended, self.weights.T)
+        states, sums = _states(self.snapshot, numbers, new)
+        difference = after - before
+        sums_after = sums + np.stack([difference.sum(axis=1), difference.sum(axis=0)], axis=1)
+        sums_after[sums_after < 1e-9 * sums] = 0.0  # rounding
+        return Region(
+            numbers,
+            new,
+            removed,
+            changed,
+            is_near,
+            (before, after),
+            (sums, sums_after),
+            states,
+            self.features,
+            _stored_features(self.snapshot, numbers[is_near & ~new], self.estimator)
+            if reach.near_features
+            else None,
+        )
 
     @cached_property
     def states(self) -> dict[str, np.ndarray]:
@@ -265,44 +298,6 @@ def _stored_weights(snapshot: Snapshot, pairs: np.ndarray) -> np.ndarray:
 
 
 # --- the nodes around them -----------------------------------------------------------------------
-
-
-def _region(change: Change, snapshot: Snapshot, estimator: Estimator) -> Region:
-    """The nodes around a change, with what is stored of them, before and after the change."""
-    reach, directed = estimator.fit_.reach, estimator.fitted_on_.directed
-    near, numbers, pairs, weights = _surroundings(change, snapshot, reach)
-    m = len(numbers)
-    new, removed, changed, is_near = (
-        np.isin(numbers, each) for each in (change.new, change.removed, change.changed, near)
-    )
-    rows, changed_rows = np.searchsorted(numbers, pairs), np.searchsorted(numbers, change.pairs)
-    unchanged = ~np.isin(rows @ [m, 1], changed_rows @ [m, 1])  # an edge as one integer
-
-    def attended(changed_weights: np.ndarray) -> Any:
-        exists = changed_weights > 0
-        edges = np.concatenate([rows[unchanged], changed_rows[exists]])
-        values = np.concatenate([weights[unchanged], changed_weights[exists]])
-        return adjacency(edges, values, m, directed=directed)
-
-    before, after = map(attended, change.weights.T)
-    states, sums = _states(snapshot, numbers, new)
-    difference = after - before
-    sums_after = sums + np.stack([difference.sum(axis=1), difference.sum(axis=0)], axis=1)
-    sums_after[sums_after < 1e-9 * sums] = 0.0  # rounding
-    return Region(
-        numbers,
-        new,
-        removed,
-        changed,
-        is_near,
-        (before, after),
-        (sums, sums_after),
-        states,
-        change.features,
-        _stored_features(snapshot, numbers[is_near & ~new], estimator)
-        if reach.near_features
-        else None,
-    )
 
 
 def _surroundings(

@@ -9,7 +9,7 @@ version: readers never see it, and the next writer starts from the last version.
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,12 +25,9 @@ from graphgate.store.index_cache import IndexCache
 from graphgate.store.lance_manifest import files_of_version
 from graphgate.store.lance_tables import Draft, LanceTables, Snapshot, lance_errors
 from graphgate.store.layout import (
-    TABLES,
     Identity,
-    check_layout,
     entries,
     read_identity,
-    remove_empty_indices,
     write_identity,
 )
 from graphgate.store.versions import (
@@ -120,7 +117,9 @@ class Writer(Draft):
         with lance_errors(self._folder):
             for path in unneeded:
                 path.unlink()
-            remove_empty_indices(self._folder)
+            for path in self._folder.glob("*.lance/_indices/*"):
+                with suppress(OSError):  # it is not empty
+                    path.rmdir()
         return bool(unneeded)
 
     def _next(self, content: Version, action: str, details: Mapping[str, Any]) -> Version:
@@ -152,7 +151,7 @@ class Database:
     def __init__(self, folder: StrPath) -> None:
         self.folder = Path(folder)
         self.identity = read_identity(self.folder).id
-        check_layout(self.folder)
+        list(entries(self.folder))  # refuses links, and anything that a store does not have
         self.lance = LanceTables(self.folder)
         self._versions: dict[int, Version] = {}  # that were read, which never change
 
@@ -238,7 +237,8 @@ class Database:
 
         to_write : make it the last version of each table; later ones were not committed.
         """
-        verify(self.folder, version.files_of(*(f"{name}.lance" for name in TABLES)))
+        model = f"models/{version.model}"
+        verify(self.folder, {name: code for name, code in version.files.items() if name != model})
         if missing := sorted(set(self.files_of(version.tables)) - version.files.keys()):
             raise InputError(
                 f"{self.folder / missing[0]} has no checksum; restore a copy of the store"

@@ -134,16 +134,12 @@ def vector_rows(numbers: np.ndarray, columns: dict[str, np.ndarray], sums: np.nd
     """
     parts = {name: columns[name] for name in sorted(columns) if name not in (VECTOR, PLACE)}
     widths = json.dumps({name: part.shape[1] for name, part in parts.items()})
-    found = {NUMBER: pa.array(numbers)}
-    found |= {name: pa.array(values) for name, values in zip(_SUMS, sums.T, strict=True)}
-    found[_STATES] = fixed_size_lists(np.concatenate(list(parts.values()), axis=1))
-    found |= {name: fixed_size_lists(columns[name]) for name in (PLACE, VECTOR) if name in columns}
-    fields = [pa.field(name, array.type) for name, array in found.items()]
-    fields = [
-        field.with_metadata({WIDTHS: widths}) if field.name == _STATES else field
-        for field in fields
-    ]
-    return pa.table(list(found.values()), pa.schema(fields))
+    arrays = {NUMBER: pa.array(numbers)} | dict(zip(_SUMS, map(pa.array, sums.T), strict=True))
+    arrays[_STATES] = fixed_size_lists(np.concatenate(list(parts.values()), axis=1))
+    arrays |= {name: fixed_size_lists(columns[name]) for name in (PLACE, VECTOR) if name in columns}
+    described = {_STATES: {WIDTHS: widths}}
+    fields = [pa.field(name, of.type, metadata=described.get(name)) for name, of in arrays.items()]
+    return pa.table(list(arrays.values()), pa.schema(fields))
 
 
 def read_vector_rows(

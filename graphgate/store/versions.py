@@ -47,11 +47,6 @@ class Version:
     details: dict[str, Any]
     files: dict[str, str] = field(repr=False)
 
-    def files_of(self, *names: str) -> dict[str, str]:
-        """Those of the files that are in these folders."""
-        starts = tuple(f"{name}/" for name in names)
-        return {name: code for name, code in self.files.items() if name.startswith(starts)}
-
 
 NOTHING = Version(0, 1, datetime.min.replace(tzinfo=UTC), "", {}, "", {}, {})  # before the first
 
