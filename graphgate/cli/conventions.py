@@ -10,8 +10,6 @@ the fields of the class, `Annotated[dict[str, Any], table]` for the options in a
 An option that takes one value is refused if it is given twice: the last one would win silently.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections import Counter

@@ -11,9 +11,8 @@ import typer
 import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import prepare
+from graphgate.cli.inputs import check_outputs, choose_method, make_estimator, prepare
 from graphgate.cli.method_options import METHOD_OPTIONS, MethodOptions
-from graphgate.cli.methods import check_outputs, choose_method, make_estimator
 from graphgate.cli.options import (
     EMBEDDING_OUT,
     Dtype,

@@ -7,7 +7,7 @@ import typer
 
 from graphgate.cli.console import say
 from graphgate.cli.conventions import Output
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes
 from graphgate.cli.outputs import say_page
 from graphgate.cli.program import PICTURES, app

@@ -9,7 +9,7 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import Output
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import (
     Dataset,
     Edges,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.console import say
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import (
     Dataset,
     Edges,

@@ -10,9 +10,8 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import naming_files, prepare
+from graphgate.cli.inputs import choose_method, make_estimator, naming_files, prepare
 from graphgate.cli.method_options import only_options
-from graphgate.cli.methods import choose_method, make_estimator
 from graphgate.cli.options import EDGES, GraphOptions, Json, Method, Nodes, Seed, Top
 from graphgate.cli.outputs import print_graph, print_rows, similar_rows, write_result
 from graphgate.cli.program import EMBEDDINGS, app

@@ -1,7 +1,5 @@
 """`graphgate transform`: a saved model and tables in, vectors out, also of unseen nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +7,8 @@ import typer
 
 import graphgate
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import naming_files, read_extended
+from graphgate.cli.inputs import check_outputs, naming_files, read_extended
 from graphgate.cli.method_options import only_options
-from graphgate.cli.methods import check_outputs
 from graphgate.cli.options import (
     EDGES,
     EMBEDDING_OUT,
