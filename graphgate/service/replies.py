@@ -131,7 +131,6 @@ class Replies:
             raise Refused(422, "give exactly one of ids, vectors and nodes", "ids")
         if asked.edges and asked.nodes is None:
             raise Refused(422, "edges are those of nodes; give nodes too", "edges")
-        own = None
         if asked.ids is not None:
             own = served.rows(asked.ids)
             names, vectors = served.ids[own], served.vectors[own]
@@ -139,9 +138,12 @@ class Replies:
             vectors = _matrix(asked.vectors, served.vectors.shape[1])
             names = np.arange(len(vectors))
         else:
-            embedding = await self._in(self._readers, lambda: _embedded(served, asked))
+            embedding = await self._in(
+                self._readers,
+                lambda: served.store.embed(*served.tables(asked.nodes or [], asked.edges)),
+            )
             names, vectors = embedding.ids, embedding.vectors
-        own = np.full(len(vectors), -1) if own is None else own
+        own = np.full(len(vectors), -1) if asked.ids is None else own
         rows, cosines = await self._nearest(Search(served, vectors, own, asked.k), asked.where)
         return _results(served, names, rows, cosines)
 
@@ -162,15 +164,14 @@ class Replies:
         """
         own = served.rows(query.id)
         names = served.ids[own]
-
-        def linked_rows() -> list[np.ndarray]:
-            return [served.positions.rows(served.store.neighbors(name)) for name in names.tolist()]
-
-        linked = await self._in(self._readers, linked_rows)
+        neighbors = await self._in(
+            self._readers, lambda: [*map(served.store.neighbors, names.tolist())]
+        )
+        linked = [served.positions.rows(ids) for ids in neighbors]
         most = min(query.k + max(map(len, linked)), len(served.ids))
         rows, cosines = await self._nearest(Search(served, served.vectors[own], own, most), None)
-        for near, neighbors in zip(rows, linked, strict=True):
-            near[np.isin(near, neighbors)] = -1
+        for near, others in zip(rows, linked, strict=True):
+            near[np.isin(near, others)] = -1
         return {**_results(served, names, rows, cosines, query.k), "ranked_by": "cosine"}
 
     @_of_a_version
@@ -221,10 +222,6 @@ def _matrix(vectors: list[list[float]], size: int) -> np.ndarray:
     matrix = np.array(vectors)
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     return (matrix / np.where(largest > 0, largest, 1)).astype(np.float32)
-
-
-def _embedded(served: Served, asked: messages.SimilarRequest) -> Embedding:
-    return served.store.embed(*served.tables(asked.nodes or [], asked.edges))
 
 
 def _results(

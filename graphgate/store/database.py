@@ -79,13 +79,13 @@ class Writer(Draft):
         known = self.last.files
         files = {name: known.get(name) or synced_checksum(self._folder / name) for name in names}
         content = replace(self.last, tables=tables, model=model, files=files)
-        made = self._next(content, action, details)
         if keep is None:
-            return self._append(made)
-        self._database.model(made)  # all of it is read, as any other process would
-        if problems := problems_of(self._database.snapshot(made), made.details):
+            return self._append(content, action, details)
+        self._database.model(content)  # all of it is read, as any other process would
+        if problems := problems_of(self._database.snapshot(content), details):
             raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
-        self.last = self._append(replace(made, first=max(made.first, made.version - keep + 1)))
+        content = replace(content, first=max(content.first, self.number - keep + 1))
+        self.last = self._append(content, action, details)
         self.forget()
         return self.last
 
@@ -93,7 +93,7 @@ class Writer(Draft):
         """Make an older version the next one, if it can be read."""
         self._database.model(version)
         self._database.open_tables(version)
-        return self._append(self._next(version, action, details))
+        return self._append(replace(version, first=self.last.first), action, details)
 
     def forget(self) -> bool:
         """Delete every file that no version of the history consists of; whether there was any.
@@ -122,23 +122,22 @@ class Writer(Draft):
                     path.rmdir()
         return bool(unneeded)
 
-    def _next(self, content: Version, action: str, details: Mapping[str, Any]) -> Version:
-        """The next version, with tables and model of another one."""
-        return replace(
+    def _append(self, content: Version, action: str, details: Mapping[str, Any]) -> Version:
+        """Write the file of the next version, which makes it visible.
+
+        content : a version with its tables, model and files.
+        """
+        version = replace(
             content,
             version=self.number,
-            first=self.last.first,
             time=datetime.now(UTC),
             action=action,
             details=dict(details),
         )
-
-    def _append(self, version: Version) -> Version:
-        """Write the file of a version, which makes it visible."""
-        if version_path(self._folder, version.version).exists():
+        if version_path(self._folder, self.number).exists():
             raise InputError(f"{self._folder} was changed by another process meanwhile; try again")
         write_version(self._folder, version)
-        write_identity(self._folder, Identity(self._database.identity, version.version))
+        write_identity(self._folder, Identity(self._database.identity, self.number))
         return version
 
 
