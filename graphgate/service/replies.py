@@ -190,6 +190,7 @@ class Replies:
             "added": _vectors(change.added, asked.vectors),
             "changed": _vectors(change.changed, asked.vectors),
             "edges": change.n_edges,
+            "updated": change.updated,
         }
 
     async def metrics(self) -> Response:

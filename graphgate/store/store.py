@@ -39,6 +39,7 @@ class StoreChange(NamedTuple):
     added : ids and vectors of the nodes that are new.
     changed : ids and vectors of the nodes that were there before and whose vectors have changed.
     removed : number of nodes removed. n_edges : edges that are new, gone or of another weight.
+    updated : number of stored nodes with other attributes or another label.
     """
 
     version: int
@@ -46,6 +47,7 @@ class StoreChange(NamedTuple):
     changed: Embedding
     removed: int
     n_edges: int
+    updated: int
 
     def vectors(self) -> Embedding:
         """All that is new or has changed, new nodes first."""
@@ -154,7 +156,9 @@ class Store(StoreView):
         """The vectors that `add` would give to new nodes, without adding them."""
         change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
-            raise InputError("every node of the batch is stored already; ask for its vector")
+            raise InputError(
+                "every node of the batch is stored already; ask for its vector", about="nodes"
+            )
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
         return Embedding(ids, change.vectors(change.region.new)[1], columns=self._made_from)
@@ -284,7 +288,7 @@ class Store(StoreView):
         """Write a change, and become a view of the version that it makes."""
         if not change:
             none = self.vectors([])
-            return StoreChange(self.version, none, none, 0, 0)
+            return StoreChange(self.version, none, none, 0, 0, 0)
         change.write(writer)
         details, new = change.details(writer.last.details), change.region.new
         self._show(writer.commit(action, details))
@@ -294,6 +298,7 @@ class Store(StoreView):
             self._embedding_of(*change.vectors(change.moved & ~new)),
             len(change.removed),
             len(change.pairs),
+            len(change.rows) - len(change.new),
         )
 
     def _replaced(
