@@ -11,6 +11,8 @@ from graphgate.estimators.linear_persistence import KIND
 from graphgate.estimators.registry import EMBEDDERS
 from graphgate.io.tensors import file_kind
 
+OF_STORE = "of a store"  # the note of a model whose nodes are in the tables of a store
+
 
 def named_estimator(method: str, params: dict[str, Any]) -> Estimator:
     """An unfitted estimator of a method, such as "linear" or "gate", with these parameters."""
@@ -45,6 +47,17 @@ def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
     ...     load_model(f"{folder}/model").transform(Graph([[3.0]])).shape
     (1, 2)
     """
+    estimator = read_model(path, device)
+    if OF_STORE in estimator.notes_:
+        raise InputError(
+            f"{path} is the model of a store, without what its tables hold of single nodes; open "
+            "the store, and save the model that it returns"
+        )
+    return estimator
+
+
+def read_model(path: str | Path, device: str | None = None) -> Estimator:
+    """As `load_model`, also the model of a store."""
     if file_kind(path) != KIND:
         return GATE.load(path, device=device or "cpu")
     if device is not None:

@@ -14,7 +14,7 @@ from graphgate.errors import InputError, listing
 from graphgate.estimators.base import GraphKind
 from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.estimators.loading import Estimator, load_model
+from graphgate.estimators.loading import OF_STORE, Estimator
 from graphgate.graph.graph import Graph
 from graphgate.io.additions import edge_list, read_batch
 from graphgate.io.embeddings import Embedding
@@ -192,7 +192,7 @@ class Store(StoreView):
         with self._writing() as writer:
             before, graph = self._side(), self.graph()
             old = before.embedding.vectors
-            known = load_model(self._database.model(self._version))
+            known = StoreView(self._database, self._version).estimator  # which may be changed
             fresh = (known if estimator is None else estimator).refitted(graph, old.shape[1])
             fresh.notes_ = dict(known.notes_)
             states = _states(fresh, graph)
@@ -330,8 +330,10 @@ def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
 
 
 def _saver(estimator: Estimator) -> Callable[[Path], None]:
-    """What saves the model, without what the tables hold of single nodes."""
-    return estimator.with_fit(estimator.fit_.without_nodes()).save
+    """What saves the model, without what the tables hold of single nodes; the file says so."""
+    stored = estimator.with_fit(estimator.fit_.without_nodes())
+    stored.notes_ = estimator.notes_ | {OF_STORE: True}
+    return stored.save
 
 
 def _sums(graph: Graph) -> np.ndarray:
