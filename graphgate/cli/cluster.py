@@ -9,15 +9,7 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import SHARED, Output
-from graphgate.cli.inputs import read_labels
-from graphgate.cli.options import (
-    EmbeddingFile,
-    IdColumn,
-    Json,
-    LabelColumn,
-    LabelTable,
-    Seed,
-)
+from graphgate.cli.options import EmbeddingFile, Json, LabelOptions, Seed
 from graphgate.cli.outputs import write_result, write_table
 from graphgate.cli.program import ANSWERS, app
 
@@ -49,14 +41,13 @@ def cluster(
     embedding: EmbeddingFile,
     clusters: Clusters = None,
     method: Annotated[str, typer.Option(help="kmeans or gaussian-mixture.")] = "kmeans",
-    nodes: LabelTable = None,
-    id: IdColumn = "id",
-    label: LabelColumn = "label",
     describe: Describe = None,
     words: Words = None,
     out: ClustersOut = None,
     seed: Seed = 0,
     json: Json = None,
+    *,
+    labeled: LabelOptions,
 ) -> None:
     """Cluster the nodes, describe the clusters, and compare them with labels where these are known.
 
@@ -67,13 +58,13 @@ def cluster(
     """
     n_clusters = _number_of_clusters(clusters)
     vectors = graphgate.read_embedding(embedding)
-    labels = read_labels(vectors, nodes, id, label)
+    labels = labeled.read(vectors)
     described = None
     if describe is not None:
         from graphgate.tasks.description import read_attributes
 
-        options = graphgate.ReadingOptions(label=label, words=words or ())
-        described = read_attributes(describe, vectors.ids, id=id, options=options)
+        options = graphgate.ReadingOptions(label=labeled.label, words=words or ())
+        described = read_attributes(describe, vectors.ids, id=labeled.id, options=options)
     result = graphgate.cluster(
         vectors, n_clusters, method=method, labels=labels, described=described, random_state=seed
     )

@@ -67,19 +67,6 @@ def read_named_graph(
     return dataset, graphgate.load_dataset(dataset).graph
 
 
-def read_labels(
-    embedding: graphgate.Embedding, nodes: Path | None, id: str, label: str
-) -> list[Any] | None:
-    """Labels from a node table, or the embedding's own; None where no node has one."""
-    labels = embedding.labels
-    if nodes is not None:
-        from graphgate.tasks import classification
-
-        classification.warn_of_label(embedding.columns, label)
-        labels = classification.read_labels(nodes, embedding.ids, id=id, label=label)
-    return None if labels is None or all(value is None for value in labels) else labels
-
-
 def read_extended(
     options: GraphOptions,
     edges: Path,

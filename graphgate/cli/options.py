@@ -79,11 +79,6 @@ EmbeddingFile = Annotated[
         metavar="EMBEDDING", help="Embedding file: .parquet, .csv, .npz or .txt (word2vec text)."
     ),
 ]
-LabelTable = Annotated[
-    Path | None, typer.Option(help="Node table with labels; default: the embedding's own labels.")
-]
-IdColumn = Annotated[str, typer.Option("--id", help="Column with the node id in that table.")]
-LabelColumn = Annotated[str, typer.Option(help="Column with the label in that table.")]
 Top = Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")]
 Json = Annotated[
     Path | None,
@@ -171,3 +166,25 @@ class GraphOptions:
         options |= {name: given[name] for name in given if name != "no_scale"}
         options |= {name: options[name] or None for name in ("weight", "label") if name in options}
         return graphgate.ReadingOptions.from_dict(options)
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Where the labels of an embedding's nodes are."""
+
+    nodes: Annotated[
+        Path | None,
+        typer.Option(help="Node table with labels; default: the embedding's own labels."),
+    ] = None
+    id: Annotated[str, typer.Option("--id", help="Column with the node id in that table.")] = "id"
+    label: Annotated[str, typer.Option(help="Column with the label in that table.")] = "label"
+
+    def read(self, embedding: graphgate.Embedding) -> list[Any] | None:
+        """Labels from the table, or the embedding's own; None where no node has one."""
+        labels = embedding.labels
+        if self.nodes is not None:
+            from graphgate.tasks.classification import read_labels, warn_of_label
+
+            warn_of_label(embedding.columns, self.label)
+            labels = read_labels(self.nodes, embedding.ids, id=self.id, label=self.label)
+        return None if labels is None or all(value is None for value in labels) else labels
