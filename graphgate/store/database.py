@@ -15,15 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_new_folder, complete_folder
+from graphgate.io.id_columns import rows_of
 from graphgate.store.checksums import synced_checksum, verify
 from graphgate.store.consistency import problems_of
 from graphgate.store.index_cache import IndexCache
 from graphgate.store.lance_manifest import files_of_version
-from graphgate.store.lance_tables import Draft, LanceTables, Snapshot, lance_errors
+from graphgate.store.lance_tables import ID, Draft, LanceTables, Snapshot, lance_errors
 from graphgate.store.layout import (
     Identity,
     entries,
@@ -206,6 +208,16 @@ class Database:
             # It may have been pruned meanwhile.
             if number >= first and version_path(self.folder, number).exists()
         ]
+
+    def never_stored(self, ids: pa.ChunkedArray) -> list[Any]:
+        """Those of the ids that no version that can be read has."""
+        ever = np.zeros(len(ids), dtype=bool)
+        for version in self.history():
+            with suppress(InputError):
+                known = self.snapshot(version).find("nodes", ID, ids, [ID])
+                ever |= rows_of(known.column(ID), ids) >= 0
+        never: list[Any] = ids.filter(pa.array(~ever)).to_pylist()
+        return never
 
     def snapshot(self, version: Version) -> Snapshot:
         """The tables of a version, which are verified before they are opened."""

@@ -48,7 +48,6 @@ _FOLDERS = re.compile(
     rf"models|versions|({_TABLE})\.lance(/(data|_versions|_deletions|_transactions|"
     rf"_indices(/{_UUID})?))?"
 )
-MODEL_NAME = re.compile(_MODEL.removeprefix("models/"))
 
 
 class Entry(NamedTuple):

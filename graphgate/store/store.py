@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.linalg import svd
 from sklearn.base import clone
 
 from graphgate.compute.neighbors import unit_vectors
@@ -21,11 +23,9 @@ from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
-from graphgate.store.alignment import rotation_onto
 from graphgate.store.change import Change, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
-from graphgate.store.erasure import never_stored, without_nodes
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
@@ -196,7 +196,11 @@ class Store(StoreView):
             fresh = (known if estimator is None else estimator).refitted(graph, old.shape[1])
             fresh.notes_ = dict(known.notes_)
             states = _states(fresh, graph)
-            rotation = rotation_onto(states[VECTOR], old)
+            # Orthogonal Procrustes: the R, (D, D') with orthonormal rows, for which ‖new R - old‖
+            # is smallest, also where new vectors are shorter than old ones.
+            products = states[VECTOR].astype(np.float64).T @ old.astype(np.float64)
+            left, _, right = svd(products, full_matrices=False)
+            rotation = left @ right
             if (rotated := fresh.fit_.rotated(rotation)) is not None:
                 states[VECTOR] = (states[VECTOR] @ rotation).astype(states[VECTOR].dtype)
                 fresh = fresh.with_fit(rotated)
@@ -237,7 +241,7 @@ class Store(StoreView):
         """
         with self._writing() as writer:
             ids = self._typed(nodes)
-            never = never_stored(ids, map(self._database.snapshot, self.history()))
+            never = self._database.never_stored(ids)
             if len(never) == len(ids) and (writer.completed or writer.forget()):
                 return writer.last
             if never:
@@ -245,7 +249,12 @@ class Store(StoreView):
                     f"no version of the store has a node {listing([*map(repr, never)])}; check how "
                     "ids are written, and leave out those that were erased already"
                 )
-            rows, edges = without_nodes(writer, ids)
+            rows, edges = self._all_rows("nodes"), self._snapshot.read("edges")
+            rows = rows.filter(pc.invert(pc.is_in(rows.column(ID), ids)))
+            if not len(rows):
+                raise InputError("the store would have no nodes; delete its folder instead")
+            for end in ("source", "target"):
+                edges = edges.filter(pc.is_in(edges.column(end), rows.column(NUMBER)))
             graph = self._graph_of(rows, edges)
             # It neither starts from old weights nor is it rotated onto old vectors: both depend on
             # nodes that are erased.
