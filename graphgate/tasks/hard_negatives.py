@@ -84,7 +84,7 @@ def hard_negatives(
     *,
     random_state: int,
     node_types: np.ndarray | None = None,
-    advance: Callable[..., None] = lambda: None,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> np.ndarray:
     """(M, 2K, 2) non-edges for each of (M, 2) edges, K per end, K = 250 or as many as there are.
 

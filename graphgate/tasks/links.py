@@ -124,7 +124,7 @@ def with_hard_negatives(
     graph: Graph,
     node_types: np.ndarray | None = None,
     random_state: int = 0,
-    advance: Callable[..., None] = lambda: None,
+    advance: Callable[[float], None] = lambda _: None,
 ) -> LinkSplit:
     """The split with at most `MOST_RANKED` edges of each kind, and hard non-edges for each.
 
@@ -133,7 +133,7 @@ def with_hard_negatives(
     """
     rng, heuristics = np.random.default_rng(random_state), Heuristics(split.graph, _features(graph))
     known = _with_edges(graph, split)
-    sets: dict[str, np.ndarray] = {}
+    sets: dict[str, Any] = {}
     edges = {"val": split.val_edges, "test": split.test_edges}
     chosen = {
         name: of if len(of) <= MOST_RANKED else of[rng.choice(len(of), MOST_RANKED, replace=False)]
