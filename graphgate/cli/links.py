@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,8 +26,59 @@ if TYPE_CHECKING:
     import numpy as np
 
     from graphgate.graph.graph import Graph
+    from graphgate.io.reading_options import ReadingOptions
 
 _SETS = {"test": "", "test, connected": "connected_", "validation": "val_"}
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """Which edges are held out, and what they are compared with."""
+
+    val: Annotated[float, typer.Option(help="Fraction of edges held out for validation.")] = 0.05
+    test: Annotated[float, typer.Option(help="Fraction of edges held out for testing.")] = 0.1
+    test_edges: Annotated[
+        Path | None, typer.Option(help="Table of the edges to hold out, instead of random ones.")
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(help="Column of EDGES with times; the latest edges are held out."),
+    ] = None
+    negatives: Annotated[
+        str, typer.Option(help="Pairs to compare with: random, or heart (500 hard ones per edge).")
+    ] = "random"
+    types: Annotated[
+        str | None,
+        typer.Option(help="Node column with types, which the pairs to compare with keep."),
+    ] = None
+    splits: Annotated[int, typer.Option(min=1, help="Number of splits, with a fit each.")] = 1
+
+    def arguments(self, edges: Path | None, graph: Graph, options: GraphOptions) -> dict[str, Any]:
+        """Those of `evaluate_links`."""
+        return {
+            "val_size": self.val,
+            "test_size": self.test,
+            **self._held_out(edges, graph, options.reading()),
+            "negatives": self.negatives,
+            "node_types": None if self.types is None else _types(graph, self.types),
+            "n_splits": self.splits,
+        }
+
+    def _held_out(
+        self, edges: Path | None, graph: Graph, reading: ReadingOptions
+    ) -> dict[str, Any]:
+        """What is held out, unless edges are drawn at random."""
+        from graphgate.io.edge_files import read_pairs, read_times
+
+        if self.test_edges is not None:
+            return {"test_edges": read_pairs(self.test_edges, graph, reading)}
+        if self.time is None:
+            return {}
+        if edges is None:
+            raise InputError(
+                "--time names a column of EDGES, but there is no such file; give EDGES"
+            )
+        return {"times": read_times(edges, graph, reading, self.time)}
 
 
 @app.command(
@@ -40,27 +92,11 @@ def links(
     method: Annotated[
         str, typer.Option(help="linear, gate, gae, another baseline, or your own module:Class.")
     ] = "linear",
-    val: Annotated[float, typer.Option(help="Fraction of edges held out for validation.")] = 0.05,
-    test: Annotated[float, typer.Option(help="Fraction of edges held out for testing.")] = 0.1,
-    test_edges: Annotated[
-        Path | None, typer.Option(help="Table of the edges to hold out, instead of random ones.")
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(help="Column of EDGES with times; the latest edges are held out."),
-    ] = None,
-    negatives: Annotated[
-        str, typer.Option(help="Pairs to compare with: random, or heart (500 hard ones per edge).")
-    ] = "random",
-    types: Annotated[
-        str | None,
-        typer.Option(help="Node column with types, which the pairs to compare with keep."),
-    ] = None,
-    splits: Annotated[int, typer.Option(min=1, help="Number of splits, with a fit each.")] = 1,
     seed: Seed = 0,
     set_: Params = None,
     json: Json = None,
     *,
+    splitting: SplitOptions,
     options: GraphOptions,
 ) -> None:
     """Evaluate link prediction: how well hidden edges are found.
@@ -84,15 +120,7 @@ def links(
         check_memory(estimator, row.make(params, seed).prepare(graph))
     with measured() as cost:
         scores = graphgate.evaluate_links(
-            graph,
-            estimator,
-            val_size=val,
-            test_size=test,
-            **_held_out(edges, graph, options, test_edges, time),
-            negatives=negatives,
-            node_types=None if types is None else _types(graph, types),
-            n_splits=splits,
-            random_state=seed,
+            graph, estimator, **splitting.arguments(edges, graph, options), random_state=seed
         )
     if getattr(getattr(estimator, "history_", None), "stopped", None) == "interrupted":
         raise KeyboardInterrupt  # an interrupted training has no result
@@ -102,30 +130,10 @@ def links(
         if scores[f"{prefix}auc"] is not None
     ]
     print_table(["method", "graph", "split", *METRICS.values()], rows)
-    content = {"method": method, "graph": name, "params": params, "val": val, "test": test}
-    content |= {"negatives": negatives, "splits": splits}
+    content = {"method": method, "graph": name, "params": params, "val": splitting.val}
+    content |= {"test": splitting.test, "negatives": splitting.negatives}
     spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
     write_result(json, content, {"seed": seed}, scores, spent)
-
-
-def _held_out(
-    edges: Path | None,
-    graph: Graph,
-    options: GraphOptions,
-    test_edges: Path | None,
-    time: str | None,
-) -> dict[str, Any]:
-    """What `evaluate_links` holds out, unless edges are drawn at random."""
-    from graphgate.io.edge_files import read_pairs, read_times
-
-    reading = options.reading()
-    if test_edges is not None:
-        return {"test_edges": read_pairs(test_edges, graph, reading)}
-    if time is None:
-        return {}
-    if edges is None:
-        raise InputError("--time names a column of EDGES, but there is no such file; give EDGES")
-    return {"times": read_times(edges, graph, reading, time)}
 
 
 def _types(graph: Graph, column: str) -> np.ndarray:
