@@ -1,6 +1,6 @@
 """Keeps the first figure of every tutorial, small, for the page that lists them.
 
-    make site && python -m scripts.thumbnails
+make site && python -m scripts.thumbnails
 """
 
 import re
