@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
 from graphgate.estimators.fitted import PLACE, VECTOR
-from graphgate.estimators.loading import OF_STORE, Estimator, read_model
+from graphgate.estimators.loading import OF_STORE, Estimator
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
 from graphgate.io.additions import BatchFormat, typed_ids
@@ -123,7 +123,7 @@ class StoreView:
     @cached_property
     def estimator(self) -> Estimator:
         """The model, complete enough to encode attributes; `model` can transform other graphs."""
-        estimator = read_model(self._database.model(self._version))
+        estimator = Estimator.load(self._database.model(self._version))
         estimator.notes_.pop(OF_STORE, None)
         return estimator
 
