@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -78,9 +79,10 @@ def read_batch(edges: Any, nodes: Any, wanted: BatchFormat) -> Batch:
                 f"{table.what}: the store has features without names, not attributes; pass a Graph",
                 about="nodes",
             )
-        node_table = read_nodes(table, wanted.reading.for_batch(table), wanted.kinds)
+        reading = wanted.reading.for_batch(table)
+        node_table = read_nodes(table, replace(reading, kinds={**wanted.kinds, **reading.kinds}))
         ids = _typed(node_table.ids, wanted.id_type, table.what)
-        content, labels = node_table.read()
+        content, labels, _ = node_table.read()
     if edges is None:
         return Batch(ids, content, labels, ids[:0], *edge_list(None))
     table = _table(edges, "the edge table")
