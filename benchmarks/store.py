@@ -30,7 +30,6 @@ from benchmarks.processes import Process
 from benchmarks.runner import Measurements, spread
 from benchmarks.synthetic import block_graph
 from graphgate import GATE, Graph, LinearGATE, Store, UnknownNodesWarning
-from graphgate.compute.neighbors import nearest_units
 from graphgate.store.vector_index import VectorIndex
 
 BATCHES, BATCH_NODES, BATCH_EDGES = 10, 50, 500
@@ -264,14 +263,5 @@ def measure_recall(n: int) -> dict[str, Any]:
         "size": int(vectors.shape[1]),
         "build_seconds": built,
         "build_cpu_seconds": cpu,
-        "recall": recall(index, 1000),
+        "recall": index.recall(n_queries=1000),
     }
-
-
-def recall(index: VectorIndex, n_queries: int, n_neighbors: int = 10) -> float:
-    """The fraction of the nearest rows that are found, for some rows at random; 1 if exact."""
-    n = len(index.unit)
-    rows = np.sort(np.random.default_rng(0).choice(n, min(n, n_queries), replace=False))
-    exact = nearest_units(index.unit, n_neighbors, index.unit[rows], rows)[0]
-    nearest = index.nearest(index.unit[rows], n_neighbors, rows)[0]
-    return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, nearest, strict=True)]))

@@ -77,6 +77,15 @@ class VectorIndex:
         rows, values = (np.take_along_axis(each, order, axis=1) for each in (keys, cosines))
         return rows, np.clip(values, -1.0, 1.0)
 
+    def recall(self, n_queries: int = 200, n_neighbors: int = 10, seed: int = 0) -> float:
+        """The fraction of the nearest rows that are found, for some rows at random; 1 if exact."""
+        rng = np.random.default_rng(seed)
+        n = len(self.unit)
+        rows = np.sort(rng.choice(n, min(n, n_queries), replace=False))
+        exact = nearest_units(self.unit, n_neighbors, self.unit[rows], rows)[0]
+        found = self.nearest(self.unit[rows], n_neighbors, rows)[0]
+        return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)]))
+
 
 def _index(unit: np.ndarray, identity: str | None) -> Any:
     try:

@@ -30,10 +30,7 @@ def test_the_nearest_rows_and_their_cosines(exact):
         expected[row] = -2
         assert len(set(rows[at]) & set(np.argsort(-expected)[:10])) >= 9
     assert index.nearest(VECTORS[5:6], 1)[0].tolist() == [[5]]
-    some = np.arange(0, 3000, 15)
-    nearest = index.nearest(VECTORS[some], 10, some)[0]
-    expected = [np.argsort(-cosines_to(VECTORS[row]))[1:11] for row in some]  # the first is the row
-    assert np.mean([np.isin(a, b).mean() for a, b in zip(expected, nearest, strict=True)]) >= 0.98
+    assert index.recall() >= 0.98
     assert index.nearest(VECTORS[:1], 5000)[0].shape[1] == 3000
 
 
