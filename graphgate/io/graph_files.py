@@ -68,8 +68,9 @@ def read_graph(
     drop : columns of the node table to leave out. All others are attributes.
     words, categories : columns of the node table that are text to be split at white space into
         words, and categories although they look like numbers.
-    kinds : "number", "boolean", "category" or "words" by column, such as those that a model was
-        trained with. Columns that the table lacks are ignored.
+    kinds : what columns of the node table are read as, to override what their values suggest, such
+        as {"born": "date"}; docs/attributes.md lists the kinds. Columns that the table lacks are
+        ignored.
     unknown_nodes : what to do with edges to a node that is not in the node table: "drop" the edge
         or "add" the node with all attributes missing, both with a warning that counts them, or
         "refuse". If no edge would be left, the ids do not match, which is an error.
@@ -90,7 +91,8 @@ def read_graph(
     Graph(2 nodes, 1 undirected edge, 1 attribute (age))
     """
     options = ReadingOptions(
-        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed)
+        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed),
+        kinds=kinds or {},
     )
     features = nodes if nodes is not None and file_ending(nodes)[0] in MATRIX_ENDINGS else None
     ending, _ = file_ending(edges)
@@ -112,12 +114,12 @@ def read_graph(
         options = replace(options, weight=None if weight is None else "weight")
         if nodes is None:
             ids = "id" if found.nodes is None else NODE
-            return build_graph(found.edges, found.nodes, replace(options, id=ids), kinds)
+            return build_graph(found.edges, found.nodes, replace(options, id=ids))
         own = [] if found.nodes is None else [name for name in found.nodes.names if name != NODE]
         warn_ignored(str(edges), "node attribute", own, f"those in {nodes} are used")
     if features is not None:
         return _graph_with_features(found.edges, features, options)
-    return build_graph(found.edges, None if nodes is None else open_table(nodes), options, kinds)
+    return build_graph(found.edges, None if nodes is None else open_table(nodes), options)
 
 
 def _graph_of_matrix(

@@ -18,7 +18,7 @@ from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, check_file, parse_json, utf8_name, write_bytes
 
 _HEADER = "graphgate"
-VERSION = 2
+VERSION = 3
 
 
 def write_tensors(
@@ -52,18 +52,6 @@ def read_tensors(
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise InputError(f"{what}: its tensor {name!r} contains values that are not finite")
     return header, tensors
-
-
-def file_kind(path: Path | str) -> str | None:
-    """What `write_tensors` was told that a file is; None if it did not write it."""
-    path = check_file(path)
-    try:
-        with utf8_name(path) as name, safe_open(name, framework="pt") as file:
-            header = parse_json((file.metadata() or {}).get(_HEADER, "null"))
-    except (SafetensorError, OSError, ValueError, RecursionError):
-        return None
-    kind = header.get("kind") if isinstance(header, dict) else None
-    return kind if isinstance(kind, str) else None
 
 
 def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:
