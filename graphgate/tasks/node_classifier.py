@@ -113,7 +113,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
                 "inductive=False"
             )
         if not inductive and self.context is not None:
-            warn_ignored("NodeClassifier", "parameter", ["context"], "pass inductive=True to use it")
+            hint = "pass inductive=True to use it"
+            warn_ignored("NodeClassifier", "parameter", ["context"], hint)
         seen = self._seen(np.unique(rows)) if inductive else None
         warn_of_label(self.graph.columns, _label_name(self.graph, rows, y))
         embed = check_memory(self.memory).cache(_embedded)

@@ -249,7 +249,7 @@ def test_a_damaged_version_can_be_removed_and_rolled_back(path, damage):
         with pytest.raises(InputError, match=r"is damaged.*; .*remove this file and roll back"):
             attempt()
     version.unlink()
-    with pytest.raises(InputError, match="is missing.*roll back to version 2"):
+    with pytest.raises(InputError, match=r"is missing.*roll back to version 2"):
         Store.open(path)
     assert Store.open(path, 2).rollback(2).version == 4
     assert Store.open(path).check().problems == ["version 3 is missing"]
