@@ -42,7 +42,9 @@ def read_matrix(path: StrPath) -> Matrix:
     if matrix.ndim != 2:
         raise InputError(f"{path} contains an array of shape {matrix.shape}, not a matrix")
     check_claim(str(path), "nodes", max(matrix.shape), size, "rows or columns")
-    return matrix
+    if not sp.issparse(matrix) or matrix.format in ("csr", "coo"):
+        return matrix
+    return _of_diagonals(matrix) if matrix.format == "dia" else matrix.tocoo()
 
 
 def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_array, bool]:
@@ -74,7 +76,7 @@ def _npz(arrays: Mapping[str, np.ndarray], path: str) -> Matrix:
     return next(iter(arrays.values()))
 
 
-def _sparse(arrays: Mapping[str, np.ndarray]) -> sp.coo_array | sp.csr_array:
+def _sparse(arrays: Mapping[str, np.ndarray]) -> Any:
     """What `scipy.sparse.save_npz` wrote, checked: SciPy trusts what it is given."""
     written = arrays["format"]
     form = written.item() if written.ndim == 0 and written.dtype.kind in "SU" else None
@@ -86,8 +88,16 @@ def _sparse(arrays: Mapping[str, np.ndarray]) -> sp.coo_array | sp.csr_array:
     if lacking := [name for name in ("shape", "data", *_INDICES[form]) if name not in arrays]:
         raise InputError(f"lacks the array {lacking[0]!r} of a sparse {form} matrix")
     data, shape, *indices = (arrays[name] for name in ("data", "shape", *_INDICES[form]))
-    matrix = sparse_array(form, data, indices, tuple(shape.ravel().tolist()))
-    return matrix if form == "csr" else matrix.tocoo()
+    return sparse_array(form, data, indices, tuple(shape.ravel().tolist()))
+
+
+def _of_diagonals(matrix: sp.dia_array) -> sp.coo_array:
+    """The stored entries within the matrix; SciPy would visit every row once per diagonal."""
+    diagonal, column = np.nonzero(matrix.data)
+    row = column - matrix.offsets[diagonal]
+    inside = (row >= 0) & (row < matrix.shape[0]) & (column < matrix.shape[1])
+    diagonal, row, column = diagonal[inside], row[inside], column[inside]
+    return sp.coo_array((matrix.data[diagonal, column], (row, column)), shape=matrix.shape)
 
 
 def sparse_array(
