@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphgate.errors import InputError
+from graphgate.graph.arrays import contained
 from graphgate.graph.graph import Graph
 
 
@@ -85,28 +86,16 @@ def _non_edges(rng: np.random.Generator, pairs: np.ndarray, n: int, wanted: int)
         )
     if 4 * wanted > free or n <= 64:  # nearly all of them: enumerate
         low, high = np.triu_indices(n, 1)
-        keys = np.setdiff1d(low * n + high, pairs, assume_unique=True)
-        found = rng.permutation(keys)[:wanted]
+        chosen = rng.permutation(np.setdiff1d(low * n + high, pairs, assume_unique=True))
     else:
-        found = np.empty(0, dtype=np.int64)
-        while len(found) < wanted:
-            ends = rng.integers(0, n, (2 * (wanted - len(found)) + 16, 2))
+        chosen = np.empty(0, dtype=np.int64)
+        while len(chosen) < wanted:
+            ends = rng.integers(0, n, (2 * (wanted - len(chosen)) + 16, 2))
             ends = ends[ends[:, 0] != ends[:, 1]]
             keys = ends.min(axis=1) * n + ends.max(axis=1)
-            keys = keys[~_contains(pairs, keys)]
-            both = np.concatenate([found, keys])
+            both = np.concatenate([chosen, keys[~contained(keys, pairs)]])
             # Keeping first occurrences in the order drawn, so that the order carries no pattern.
-            found = both[np.sort(np.unique(both, return_index=True)[1])]
-        found = found[:wanted]
-    ends = np.stack([found // n, found % n], axis=1)
+            chosen = both[np.sort(np.unique(both, return_index=True)[1])]
+    ends = np.stack(np.divmod(chosen[:wanted], n), axis=1)
     flipped = rng.random(len(ends)) < 0.5
     return np.where(flipped[:, None], ends[:, ::-1], ends)
-
-
-def _contains(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Whether each wanted value is one of several, which increase."""
-    if not len(values):
-        return np.zeros(len(wanted), dtype=bool)
-    places = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    found: np.ndarray = values[places] == wanted
-    return found

@@ -1,7 +1,7 @@
 """Adjacency and feature matrices in files of NumPy, SciPy and Matrix Market."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -15,7 +15,8 @@ from graphgate.io.limits import check_claim
 from graphgate.io.matrix_market import parse_mtx
 from graphgate.io.numpy_files import parse_npy, parse_npz
 
-MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
+_PARSERS: dict[str, Callable[[bytes], Any]] = {".npy": parse_npy, ".mtx": parse_mtx}
+MATRIX_ENDINGS = (".npz", *_PARSERS)
 Matrix: TypeAlias = np.ndarray | sp.coo_array | sp.csr_array
 
 
@@ -26,19 +27,17 @@ def read_matrix(path: StrPath) -> Matrix:
     `.npy`: an array; `.mtx`: Matrix Market, in coordinate or array format, with its symmetry
     expanded, optionally compressed (`.mtx.gz`). Pickled objects are refused.
     """
-    source, (ending, _) = check_file(path), file_ending(path)
+    size, (ending, _) = check_file(path).stat().st_size, file_ending(path)
     if ending not in MATRIX_ENDINGS:
         raise InputError(f"{path} must end in one of {', '.join(MATRIX_ENDINGS)}")
     content = read_bytes(path)
-    size = source.stat().st_size
+    arrays = parse_npz(io.BytesIO(content), size, str(path)) if ending == ".npz" else {}
     try:
-        if ending == ".npz":
-            matrix = _npz(parse_npz(io.BytesIO(content), size, str(path)), str(path))
-        else:
-            matrix = (parse_npy if ending == ".npy" else parse_mtx)(content)
+        matrix = _PARSERS[ending](content) if ending in _PARSERS else _only_matrix(arrays)
     except InputError as error:
-        text = str(error)
-        raise InputError(text if text.startswith(f"{path} ") else f"{path} {text}") from None
+        raise InputError(f"{path} {error}") from None
+    if "format" in arrays:
+        warn_ignored(str(path), "array", [name for name in arrays if name not in _STORED])
     if matrix.ndim != 2:
         raise InputError(f"{path} contains an array of shape {matrix.shape}, not a matrix")
     check_claim(str(path), "nodes", max(matrix.shape), size, "rows or columns")
@@ -63,11 +62,10 @@ def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_
     return entries, directed
 
 
-def _npz(arrays: Mapping[str, np.ndarray], path: str) -> Matrix:
+def _only_matrix(arrays: Mapping[str, np.ndarray]) -> Any:
+    """The matrix in an archive of NumPy or SciPy."""
     if "format" in arrays:
-        matrix = _sparse(arrays)
-        warn_ignored(path, "array", [name for name in arrays if name not in _STORED])
-        return matrix
+        return _sparse(arrays)
     if len(arrays) != 1:
         raise InputError(
             f"contains {len(arrays)} arrays ({listing(list(map(repr, arrays)), 4)}); save one "
