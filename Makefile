@@ -75,4 +75,4 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.run
 
 clean:
-	rm -rf $(VENV) .venv-newest build dist docs/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) .venv-newest build dist docs/api docs/commands *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

@@ -16,7 +16,7 @@ from graphgate.__main__ import app
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "commands"),
 ]
 SPAN = re.compile(r"(?<![`\w])`([^`\n]+)`(?!`)")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")

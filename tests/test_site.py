@@ -84,13 +84,16 @@ def test_code_on_pages_runs(page, tmp_path, monkeypatch):
         exec(code, found)
 
 
-def test_the_help_of_every_command_is_on_the_site_and_has_an_example():
-    reference = _extension("command_line").reference()
-    for name, command in COMMANDS.items():
-        if not hasattr(command, "commands"):
-            assert f"\n## {name}\n" in reference
+def test_every_command_has_a_page_with_an_example():
+    module = _extension("command_line")
+    pages, overview = module.commands(), module.overview()
+    assert pages.keys() == {n for n, each in COMMANDS.items() if not hasattr(each, "commands")}
+    for name, command in pages.items():
         assert command.epilog.startswith("Example: graphgate"), name
-    assert "| `--clusters` |" in reference
+        assert module.page(name, command).startswith(f"# {name}\n")
+        assert overview.count(f"- [{name}](commands/") == 1
+    assert "| `--clusters` |" in module.page("graphgate cluster", pages["graphgate cluster"])
+    assert not re.search(r"None|<typer", overview)
 
 
 def test_docstrings_become_fields():

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -100,6 +101,28 @@ def test_the_wheel_has_its_licences_and_its_description(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert any(name.endswith("NOTICE") and name.startswith(about) for name in names)
     assert description.strip() == (ROOT / "README.md").read_text("utf-8").strip()
+
+
+def test_the_source_distribution_can_be_tested_and_documented(tmp_path):
+    kept = [name for name in ROOT.glob("[!.]*") if name.name not in ("build", "demo", "dist")]
+    source = tmp_path / "source"
+    source.mkdir()
+    for each in kept:
+        if each.is_dir():
+            leave = shutil.ignore_patterns("__pycache__", "*.egg-info", "api", "tables")
+            shutil.copytree(each, source / each.name, ignore=leave)
+        else:
+            shutil.copy(each, source)
+    shutil.copytree(ROOT / ".ci", source / ".ci")
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path]
+    done = subprocess.run(build, cwd=source, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as content:
+        names = {name.split("/", 1)[1] for name in content.getnames() if "/" in name}
+    wanted = [each for each in source.rglob("*") if each.suffix in (".py", ".md", ".toml", ".json")]
+    assert {str(each.relative_to(source)) for each in wanted} <= names
+    assert {"Makefile", ".ci/run", "docs/images/explorer.png", "joss/paper.bib"} <= names
 
 
 LOAD = """

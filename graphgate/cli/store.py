@@ -328,13 +328,15 @@ def export(
 
 def _report(change: StoreChange, out: Path | None, *, with_changed: bool) -> None:
     """Say what a change did, and write vectors."""
-    if not (len(change.added.ids) or len(change.changed.ids) or change.removed or change.n_edges):
+    counts = (len(change.added.ids), change.removed, change.updated, change.n_edges)
+    if not any(counts):
         say(f"version {change.version}: nothing has changed")
     else:
         say(
-            f"version {change.version}: {len(change.added.ids):,} nodes added, "
-            f"{change.removed:,} removed, {change.n_edges:,} edges changed, "
-            f"{len(change.changed.ids):,} further vectors updated"
+            "version {}: {:,} nodes added, {:,} removed, {:,} with other attributes or labels, "
+            "{:,} edges changed, {:,} further vectors updated".format(
+                change.version, *counts, len(change.changed.ids)
+            )
         )
     if out is not None:
         vectors = change.vectors() if with_changed else change.added

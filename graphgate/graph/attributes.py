@@ -47,6 +47,8 @@ class Attributes:
         for name, column in columns.items():
             if not isinstance(name, str):
                 raise InputError(f"column names must be text, got {name!r}")
+            if not name.strip():
+                raise InputError(f"the name of a column is {name!r}; give it one that can be seen")
             if len(column) != len(columns[first]):
                 raise InputError(
                     f"the column {name!r} has {len(column):,} rows, but {first!r} has "

@@ -26,7 +26,7 @@ from graphgate.io.files import (
 )
 
 _HEADER = "graphgate"
-VERSION = 2
+VERSION = 3
 
 
 def write_tensors(
@@ -60,28 +60,14 @@ def read_tensors(
     return header, tensors
 
 
-def file_kind(path: Path | str) -> str | None:
-    """What `write_tensors` was told that a file is; None if it did not write it."""
-    path = check_file(path)
-    try:
-        with utf8_name(path) as name, safe_open(name, framework="pt") as file:
-            kind = _kind(parse_json((file.metadata() or {}).get(_HEADER, "null")))
-    except (SafetensorError, OSError, ValueError, RecursionError):
-        return None
-    return kind if isinstance(kind, str) else None
-
-
-def _kind(header: Any) -> Any:
-    return header.get("kind") if isinstance(header, dict) else None
-
-
 def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:
     try:
         header = parse_json(text)
     except (ValueError, RecursionError):
         raise InputError(f"{what}: its header is not JSON") from None
-    if _kind(header) != kind:
-        raise InputError(f"{what}: its header says {_kind(header)!r}")
+    seen = header.get("kind") if isinstance(header, dict) else None
+    if seen != kind:
+        raise InputError(f"{what}: its header says {seen!r}")
     version = header.get("version")
     if type(version) is not int or version != VERSION:
         raise InputError(

@@ -10,7 +10,7 @@ are not comparable with those of other nodes. One of the terms makes up for that
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from graphgate.compute.draws import Draws
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import LinkSplit, split_links
 from graphgate.graph.validation import Features
-from graphgate.linear.linear_plan import MOST_HIDDEN, Sizes
+from graphgate.linear.linear_plan import LARGE, MOST_HIDDEN, Sizes
 from graphgate.linear.model import (
     HIDDEN,
     MASKED,
@@ -75,9 +75,9 @@ class EdgeDecoder:
     """
 
     reconstruction: Reconstruction
-    weights: np.ndarray
+    weights: Annotated[np.ndarray, "t", np.float64]
     bias: float
-    auc: float
+    auc: Annotated[float, (0, 1)]
 
     @classmethod
     def fit(
@@ -105,6 +105,11 @@ class EdgeDecoder:
         weights, bias = _logistic(terms[fitted], truth[fitted])
         auc = roc_auc_score(truth[~fitted], terms[~fitted] @ weights + bias)
         return cls(reconstruction, *_logistic(terms, truth), float(auc))
+
+    def fits(self, n_coordinates: int) -> bool:
+        """Whether it can be that of a model with this many coordinates."""
+        sizes = {min(n_coordinates, Sizes.of(n).decoder_coordinates) for n in (1, LARGE + 1)}
+        return len(self.reconstruction.weights) in sizes and len(self.weights) == len(TERMS)
 
     def probabilities(self, states: States, pairs: np.ndarray) -> np.ndarray:
         """(M,) of an edge between the two nodes of each pair of rows, (M, 2)."""

@@ -199,7 +199,7 @@ def _described(request: Request, error: Exception) -> tuple[int, str, str | None
         case Refused():
             return error.status, str(error), error.field
         case UnknownNodeError():
-            return 404, str(error), "id"
+            return 404, str(error), "ids" if request.method == "POST" else "id"
         case ConditionError():
             return 422, str(error), "where"
         case InputError():
@@ -218,11 +218,14 @@ def _described(request: Request, error: Exception) -> tuple[int, str, str | None
 
 
 def _mistake(error: RequestValidationError) -> tuple[int, str, str | None]:
-    first = error.errors()[0]
+    first, *others = error.errors()
     if first["type"] == "json_invalid":
         return 400, f"the body is not JSON: {first['ctx']['error']}", None
-    text = first["msg"][:1].lower() + first["msg"][1:]
-    name = printable(_field(first, error.body), 200) or None
+    field = _field(first, error.body)
+    # There is one error for each type that a value may have.
+    same = [first, *(other for other in others if _field(other, error.body) == field)]
+    text = ", or ".join(dict.fromkeys(each["msg"][:1].lower() + each["msg"][1:] for each in same))
+    name = printable(field, 200) or None
     return 422, f"{name or 'the request'}: {printable(text, 500)}", name
 
 

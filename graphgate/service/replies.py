@@ -152,6 +152,7 @@ class Replies:
             "added": _vectors(change.added, asked.vectors),
             "changed": _vectors(change.changed, asked.vectors),
             "edges": change.n_edges,
+            "updated": change.updated,
         }
 
     @_of_a_version

@@ -234,10 +234,14 @@ def conditions(column: str, values: pa.Array) -> Iterator[str]:
 
 def _listed(values: pa.Array) -> str:
     """Integers or text as a list in SQL."""
-    return ", ".join(
-        str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
-        for value in values.to_pylist()
-    )
+    return ", ".join(map(_literal, values.to_pylist()))
+
+
+def _literal(value: int | str) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    # The parser reads the digits before the sign, and the smallest integer has none above it.
+    return f"({value + 1} - 1)" if value < 0 else str(value)
 
 
 def _check_schema(schema: pa.Schema, what: str, name: str) -> None:

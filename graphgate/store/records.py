@@ -1,7 +1,8 @@
 """The nodes of a graph <-> the columns of a table.
 
 Attributes are columns of the same name, but for names that begin with an underscore, which get
-another one, and dots and backquotes, which the name of a column of LanceDB cannot have.
+another one, the name "*", which gets one, and dots and backquotes, which the name of a column of
+LanceDB cannot have.
 """
 
 import json
@@ -31,7 +32,7 @@ _WORDS = pa.list_(pa.struct([("word", pa.string()), ("count", pa.float32())]))
 
 def stored_name(name: str) -> str:
     """The name of the column that holds an attribute."""
-    return ("_" * name.startswith("_") + name).replace(".", "·").replace("`", "'")
+    return ("_" * (name.startswith("_") or name == "*") + name).replace(".", "·").replace("`", "'")
 
 
 def node_columns(

@@ -37,6 +37,7 @@ class StoreChange(NamedTuple):
     added : ids and vectors of the nodes that are new.
     changed : ids and vectors of the nodes that were there before and whose vectors have changed.
     removed : number of nodes removed. n_edges : edges that are new, gone or of another weight.
+    updated : number of stored nodes with other attributes or another label.
     """
 
     version: int
@@ -44,6 +45,7 @@ class StoreChange(NamedTuple):
     changed: Embedding
     removed: int
     n_edges: int
+    updated: int
 
     def vectors(self) -> Embedding:
         """All that is new or has changed, new nodes first."""
@@ -153,7 +155,9 @@ class Store(StoreView):
         """The vectors that `add` would give to new nodes, without adding them."""
         change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
-            raise InputError("every node of the batch is stored already; ask for its vector")
+            raise InputError(
+                "every node of the batch is stored already; ask for its vector", about="nodes"
+            )
         update = Update.of(change, self._snapshot, self.estimator)
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
@@ -285,7 +289,7 @@ class Store(StoreView):
         """Write a change, and become a view of the version that it makes."""
         if not change:
             none = self.vectors([])
-            return StoreChange(self.version, none, none, 0, 0)
+            return StoreChange(self.version, none, none, 0, 0, 0)
         update = Update.of(change, writer, self.estimator)
         update.write(writer)
         self._showing(writer.commit(action, update.details(writer.last.details)))
@@ -296,6 +300,7 @@ class Store(StoreView):
             self._embedding_of(*update.vectors(update.moved & ~new)),
             len(change.removed),
             len(change.pairs),
+            len(change.rows) - len(change.new),
         )
 
     def _replaced(

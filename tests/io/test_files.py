@@ -115,5 +115,5 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch, read):
     (tmp_path / "file").write_bytes(b"PAR1")
     monkeypatch.setattr(Path, "open", refuse)
     monkeypatch.setattr("pyarrow.parquet.ParquetFile", refuse)
-    with pytest.raises(InputError, match="file cannot be read( as Parquet)?: Permission denied"):
+    with pytest.raises(InputError, match=r"file cannot be read( as Parquet)?: Permission denied"):
         read(tmp_path / "file")

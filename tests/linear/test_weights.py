@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 import torch
 from linear_graphs import community_graph, word_graph
+from planted_graphs import PLANTED, irrelevant_columns
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
 from graphgate import Graph, InputError, LinearGATE
-from graphgate.datasets.planted import PLANTED, irrelevant_columns
 from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.matrices import neighbor_means
 from graphgate.linear.weights import (

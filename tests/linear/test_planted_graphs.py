@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from graphgate.datasets.planted import N_GROUPS, PLANTED, irrelevant_columns
+from planted_graphs import N_GROUPS, PLANTED, irrelevant_columns
 
 
 def within(planted) -> float:
