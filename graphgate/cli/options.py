@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,16 +153,15 @@ class GraphOptions:
 
     def read(self, edges: Path, nodes: Path | None, gate: Estimator | None = None) -> Graph:
         """The graph; for a fitted `gate`, read as its training graph unless stated otherwise."""
-        options, kinds = self.reading(gate), None
+        options = self.reading(gate)
         if gate is not None:
             if self.no_scale:
                 raise InputError("the model scales numbers as in training; omit --no-scale")
             if self.directed and not gate.fitted_on_.directed:
                 raise InputError("the model was trained on undirected edges; omit --directed")
             if gate.encoder_ is not None:
-                known = gate.encoder_.kinds
-                kinds = {name: known[name] for name in known if name not in options.drop}
-        return graphgate.read_graph(edges, nodes, kinds=kinds, **asdict(options))
+                options = replace(options, kinds={**gate.encoder_.kinds, **options.kinds})
+        return graphgate.read_graph(edges, nodes, **asdict(options))
 
     def given(self) -> list[str]:
         """The options of reading that are given."""

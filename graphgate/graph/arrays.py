@@ -36,6 +36,7 @@ class GraphArrays:
     directed: bool
     weighted: bool
     graph_index: np.ndarray | None
+    reading: Any = None  # how its tables were read; io/reading_options.py describes it
 
     def _set(self, **values: Any) -> None:
         """The only place where fields are written; their arrays become read-only."""
@@ -46,7 +47,7 @@ class GraphArrays:
 
     def _fields(self) -> dict[str, Any]:
         """What the graph consists of, without cached properties."""
-        return {field.name: self.__dict__[field.name] for field in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __getstate__(self) -> dict[str, Any]:
         return self._fields() | {"splits": dict(self.splits)}  # a proxy cannot be pickled
@@ -228,6 +229,10 @@ class GraphArrays:
             splits={name: mask[rows] for name, mask in self.splits.items()},
             graph_index=None if self.graph_index is None else self.graph_index[rows],
         )
+
+    def with_reading(self, reading: Any) -> Self:
+        """The same graph, with a note of how its tables were read."""
+        return self._with(reading=reading)
 
     def _with(self, **changes: Any) -> Self:
         graph = type(self).__new__(type(self))

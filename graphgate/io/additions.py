@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -91,8 +92,10 @@ def _described(
             f"{table.what}: the store has features without names, not attributes; pass a Graph",
             about="nodes",
         )
-    node_table = read_nodes(table, wanted.reading.for_batch(table), wanted.kinds)
-    return _typed(node_table.ids, wanted.id_type, table.what), *node_table.read()
+    reading = wanted.reading.for_batch(table)
+    node_table = read_nodes(table, replace(reading, kinds={**wanted.kinds, **reading.kinds}))
+    attributes, labels, _ = node_table.read()
+    return _typed(node_table.ids, wanted.id_type, table.what), attributes, labels
 
 
 def _connected(edges: Any, wanted: BatchFormat) -> tuple[pa.ChunkedArray, np.ndarray, np.ndarray]:

@@ -68,8 +68,9 @@ def read_graph(
     drop : columns of the node table to leave out. All others are attributes.
     words, categories : columns of the node table that are text to be split at white space into
         words, and categories although they look like numbers.
-    kinds : "number", "boolean", "category" or "words" by column, such as those that a model was
-        trained with. Columns that the table lacks are ignored.
+    kinds : what columns of the node table are read as, to override what their values suggest, such
+        as {"born": "date"}; docs/attributes.md lists the kinds. Columns that the table lacks are
+        ignored.
     unknown_nodes : what to do with edges to a node that is not in the node table: "drop" the edge
         or "add" the node with all attributes missing, both with a warning that counts them, or
         "refuse". If no edge would be left, the ids do not match, which is an error.
@@ -90,7 +91,8 @@ def read_graph(
     Graph(2 nodes, 1 undirected edge, 1 attribute (age))
     """
     options = ReadingOptions(
-        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed)
+        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed),
+        kinds=kinds or {},
     )
     features = nodes if nodes is not None and file_ending(nodes)[0] in MATRIX_ENDINGS else None
     ending, _ = file_ending(edges)
@@ -103,7 +105,7 @@ def read_graph(
     if features is not None:
         return _graph_with_features(tables.edges, features, options)
     rows = tables.nodes if nodes is None else open_table(nodes)
-    return build_graph(tables.edges, rows, options, kinds)
+    return build_graph(tables.edges, rows, options)
 
 
 def _whole_graph(
@@ -119,11 +121,16 @@ def _whole_graph(
         replaced = [] if tables.nodes is None else tables.nodes.names
         others = [name for name in replaced if name != NODE]
         warn_ignored(str(path), "node attribute", others, f"those in {nodes} are used")
-    columns = {"source": "source", "target": "target", "weight": options.weight and "weight"}
-    if nodes is None:
-        columns["id"] = "id" if tables.nodes is None else NODE
-    directed = tables.directed if options.directed is None else options.directed
-    return tables, replace(options, directed=directed, **columns)
+    own_id = "id" if tables.nodes is None else NODE
+    options = replace(
+        options,
+        source="source",
+        target="target",
+        weight=None if options.weight is None else "weight",
+        id=own_id if nodes is None else options.id,
+        directed=tables.directed if options.directed is None else options.directed,
+    )
+    return tables, options
 
 
 def _graph_of_matrix(

@@ -10,7 +10,7 @@ from graphgate.compute.neighbors import nearest_units, unit_vectors
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
-from graphgate.preprocessing.column_rules import VocabularyRule
+from graphgate.preprocessing.vocabulary_rules import CategoryRule, VocabularyRule
 
 # Beyond these, a model is said to be outdated.
 MANY_CHANGED = 3.0  # of the ten nearest nodes
@@ -179,6 +179,8 @@ def attribute_shifts(
 
 def _unknown(column: Column, rule: VocabularyRule) -> float:
     """The fraction of the values of a column that a rule does not know."""
+    if isinstance(rule, CategoryRule) and (rule.grams or rule.other):  # unseen values have features
+        return 0.0
     known = np.array([value in set(rule.vocabulary) for value in column.vocabulary], dtype=bool)
     codes = (
         column.values[column.values >= 0] if column.kind == "category" else column.values.indices

@@ -57,7 +57,7 @@ def _content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {}
     for name in content:
         column = content[name]
-        array = _word_counts(column) if column.kind == "words" else attribute_array(column)
+        array = _word_counts(column) if column.is_counts else attribute_array(column)
         if column.kind == "category":
             array = array.cast(array.type.value_type)
         elif column.kind == "number":

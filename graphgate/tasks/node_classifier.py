@@ -186,7 +186,9 @@ def _label_name(graph: Graph, rows: np.ndarray, y: Any) -> Any:
     for name in graph.attributes:
         column = graph.attributes[name].take(rows)
         given = ~column.missing
-        if column.kind == "words" or given.sum() < 2 * len(classes):  # equal by chance, or ids
+        if (
+            column.is_counts or column.kind == "vector" or given.sum() < 2 * len(classes)
+        ):  # equal by chance, or ids
             continue
         values, numbers = np.unique(column.values[given], return_inverse=True)
         pairs = np.unique(numbers * len(classes) + codes[given])

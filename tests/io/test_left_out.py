@@ -124,7 +124,7 @@ PAJEK = """*Vertices 3
 FEW = [0.5, *range(1, 50)]  # a regression target
 NO_COLUMNS = "; the file has no such columns"
 
-SLOPE = pa.table({"id": range(50), "size": range(50), "label": pa.array(FEW, pa.float64())})
+SLOPE = pa.table({"id": range(50), "size": [7, *range(49)], "label": pa.array(FEW, pa.float64())})
 
 
 def saved(ending: str, embedding: Embedding):
