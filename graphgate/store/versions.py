@@ -12,7 +12,7 @@ from typing import Any
 
 from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, read_json, write_json
-from graphgate.store.layout import MODEL_NAME, TABLES, is_content
+from graphgate.store.layout import TABLES, is_content
 
 _NUMBER = re.compile(r"([0-9]{6,})\.json")
 _FIELDS: Schema = {
@@ -46,11 +46,6 @@ class Version:
     model: str
     details: dict[str, Any]
     files: dict[str, str] = field(repr=False)
-
-    def files_of(self, *names: str) -> dict[str, str]:
-        """Those of the files that are in these folders."""
-        starts = tuple(f"{name}/" for name in names)
-        return {name: code for name, code in self.files.items() if name.startswith(starts)}
 
 
 NOTHING = Version(0, 1, datetime.min.replace(tzinfo=UTC), "", {}, "", {}, {})  # before the first
@@ -93,7 +88,7 @@ def read_version(folder: Path, number: int) -> Version:
     check_fields(content["tables"], dict.fromkeys(TABLES, int), what, "tables")
     if not (
         1 <= content["first"] <= content["version"] == number
-        and MODEL_NAME.fullmatch(content["model"])
+        and f"models/{content['model']}" in content["files"]
         and all(0 < table < 2**63 for table in content["tables"].values())
         and all(is_content(name) for name in content["files"])
         and all(isinstance(code, str) for code in content["files"].values())
