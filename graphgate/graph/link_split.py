@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphgate.errors import InputError
+from graphgate.graph.arrays import contained
 from graphgate.graph.graph import Graph
 
 Draw = Callable[[int], np.ndarray]  # a number of random pairs, (M, 2)
@@ -156,7 +157,7 @@ def _first_times(
     _, ranks = np.unique(times, return_inverse=True)
     order = np.argsort(ranks, kind="stable")
     keys, first = np.unique(_keys(listed, graph.n_nodes)[order], return_index=True)
-    known = _contains(keys, pairs)
+    known = contained(pairs, keys)
     if not known.all():
         u, v = graph.ids[list(divmod(int(pairs[~known][0]), graph.n_nodes))].tolist()
         raise InputError(
@@ -232,19 +233,10 @@ def _drawn(draw: Draw, pairs: np.ndarray, n: int, wanted: int) -> np.ndarray:
     while len(found) < wanted:
         ends = draw(2 * (wanted - len(found)) + 16)
         keys = _keys(ends[ends[:, 0] != ends[:, 1]], n)
-        both = np.concatenate([found, keys[~_contains(pairs, keys)]])
+        both = np.concatenate([found, keys[~contained(keys, pairs)]])
         # Keeping first occurrences in the order drawn, so that the order carries no pattern.
         found = both[np.sort(np.unique(both, return_index=True)[1])]
     return found[:wanted]
-
-
-def _contains(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Whether each wanted value is one of several, which increase."""
-    if not len(values):
-        return np.zeros(len(wanted), dtype=bool)
-    places = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    found: np.ndarray = values[places] == wanted
-    return found
 
 
 def node_types_of(graph: Graph, node_types: Any) -> np.ndarray | None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features, errors_about
 from graphgate.io.columns import is_text
-from graphgate.io.graph_tables import read_edges, read_nodes
+from graphgate.io.graph_tables import note_left_out, read_edges, read_nodes
 from graphgate.io.id_columns import as_integers, id_values, rows_of
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.table_files import open_table
@@ -91,8 +92,10 @@ def _described(
             f"{table.what}: the store has features without names, not attributes; pass a Graph",
             about="nodes",
         )
-    node_table = read_nodes(table, wanted.reading.for_batch(table), wanted.kinds)
-    return _typed(node_table.ids, wanted.id_type, table.what), *node_table.read()
+    reading = wanted.reading.for_batch(table)
+    node_table = read_nodes(table, replace(reading, kinds={**wanted.kinds, **reading.kinds}))
+    attributes, labels, _ = node_table.read()
+    return _typed(node_table.ids, wanted.id_type, table.what), attributes, labels
 
 
 def _connected(edges: Any, wanted: BatchFormat) -> tuple[pa.ChunkedArray, np.ndarray, np.ndarray]:
@@ -109,6 +112,7 @@ def _connected(edges: Any, wanted: BatchFormat) -> tuple[pa.ChunkedArray, np.nda
             num_nodes=len(listed.ids),
             directed=wanted.directed,
         )
+        note_left_out(table.what, listed.pairs, listed.weights, graph)
     ends = _typed(listed.ids, wanted.id_type, table.what)
     return ends, *edge_list(graph)
 
