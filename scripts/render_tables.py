@@ -191,7 +191,10 @@ def link_terms() -> str:
     """What was added to the structure decoder, on validation edges."""
     tried = json.loads(CHOICES.read_text(encoding="utf-8"))["link_terms"]["tried"]
     rows = [
-        [TITLES.get(graph, graph.capitalize()), *(f"{each['figures'][graph]:.1f}" for each in tried)]
+        [
+            TITLES.get(graph, graph.capitalize()),
+            *(f"{each['figures'][graph]:.1f}" for each in tried),
+        ]
         for graph in tried[0]["figures"]
     ]
     return markdown(["Hits@100", *(each["setting"] for each in tried)], rows)
