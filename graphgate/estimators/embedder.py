@@ -114,7 +114,7 @@ class Embedder(GraphEmbedder):
         """What is learned, the embedding, and what some parameters stand for."""
         raise NotImplementedError
 
-    def fits(self, plan: Plan, available: int | None) -> bool:
+    def keeps_within(self, plan: Plan, available: int | None) -> bool:
         """Whether a plan keeps within this many bytes.
 
         A limit may be exceeded by a fifth: what libraries take is not known exactly.
@@ -125,7 +125,7 @@ class Embedder(GraphEmbedder):
     def check_fits(self, prepared: "Prepared") -> None:
         """Raise `MemoryLimitError` if a fit needs more memory than is available."""
         plan, available = prepared.plan, prepared.available
-        if available is None or self.fits(plan, available):
+        if available is None or self.keeps_within(plan, available):
             return
         dims, hint = plan.fitting_dims(available), f"; {plan.remedy}"
         if dims is not None:

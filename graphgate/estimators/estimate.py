@@ -98,7 +98,7 @@ def estimate(
         plan.bytes,
         plan.disk_bytes,
         None if available is None else available + loading,
-        estimator.fits(plan, available),
+        estimator.keeps_within(plan, available),
         plan.fitting_dims(available),
         plan.epochs,
         planned_seconds(plan, processes.size),
