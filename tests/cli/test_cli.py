@@ -792,6 +792,7 @@ COMMANDS = [
     ["classify"],
     ["links"],
     ["predict-links"],
+    ["recommend"],
     ["outliers"],
     ["serve"],
     ["onnx"],
