@@ -11,7 +11,7 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import SHARED, Output
-from graphgate.cli.inputs import read_labels
+from graphgate.cli.inputs import named_as_read, read_labels
 from graphgate.cli.options import (
     EmbeddingFile,
     IdColumn,
@@ -79,8 +79,11 @@ def cluster(
     if describe is not None:
         from graphgate.tasks.description import read_attributes
 
-        options = graphgate.ReadingOptions(label=label, words=words or ())
-        described = read_attributes(describe, vectors.ids, id=id, options=options)
+        named, labeled = named_as_read(vectors, id, label)
+        kinds = {} if vectors.reading is None else vectors.reading.kinds
+        kinds = {name: kind for name, kind in kinds.items() if name not in (words or ())}
+        options = graphgate.ReadingOptions(id=named, label=labeled, words=words or (), kinds=kinds)
+        described = read_attributes(describe, vectors.ids, id=named, options=options)
     result = graphgate.cluster(
         vectors, n_clusters, method=method, labels=labels, described=described, random_state=seed
     )

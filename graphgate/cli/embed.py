@@ -121,8 +121,8 @@ def embed(
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
-    if repeat is None and out is None and run is None and store is None:
-        raise typer.BadParameter("give an output: --out FILE, --run FOLDER or --store FOLDER")
+    if edges is not None and repeat is None and out is None and run is None and store is None:
+        out = Path(f"{edges.name.partition('.')[0]}-embedding.parquet")
     by_method = {name: given[name] for name in ("attention", "scores")}
     outputs = Outputs(out, model, reconstruction, page, run, store, **by_method)
     if repeat is not None:
@@ -155,12 +155,15 @@ def _fit(
     print_graph(graph)
     with naming_files(edges, nodes):
         prepared = estimator.prepare(graph)
+    if graph.attributes is not None:
+        say(str(graphgate.InspectedTables.of(graph, estimator.encoder_)), err=True)
     outputs.check_names(graph, estimator)
     if not force:
         check_memory(estimator, prepared)
     with measured() as cost:
         estimator.fit(prepared)
     inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
+    reading = estimator.notes_.setdefault("reading", reading)
     return _Run(estimator, graph, inputs, reading, cost)
 
 
@@ -184,7 +187,6 @@ def _write(
     summary = estimator.summary()
     for sentence in summary.sentences():
         say(sentence)
-    estimator.notes_["reading"] = result.reading
     vectors = estimator.embedding_
     encode = partial(estimator.encode, graph)
     outputs.write(graph, estimator, vectors, encode, spreadsheet_safe=spreadsheet_safe)

@@ -66,10 +66,19 @@ def read_named_graph(
     return dataset, graphgate.load_dataset(dataset).graph
 
 
+def named_as_read(embedding: Embedding, id: str, label: str) -> tuple[str, str]:
+    """The columns of ids and labels: those that are given, or as the graph was read."""
+    reading = embedding.reading
+    if reading is None:
+        return id, label
+    return reading.id if id == "id" else id, (reading.label or label) if label == "label" else label
+
+
 def read_labels(embedding: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:
     """Labels from a node table, or the embedding's own; None where no node has one."""
     labels = embedding.labels
     if nodes is not None:
+        id, label = named_as_read(embedding, id, label)
         from graphgate.tasks import classification
 
         classification.warn_of_label(embedding.columns, label)

@@ -55,10 +55,12 @@ class SplitOptions:
 
     def arguments(self, edges: Path | None, graph: Graph, options: GraphOptions) -> dict[str, Any]:
         """Those of `evaluate_links`."""
+        from graphgate.io.reading_options import reading_of
+
         return {
             "val_size": self.val,
             "test_size": self.test,
-            **self._held_out(edges, graph, options.reading()),
+            **self._held_out(edges, graph, reading_of(graph) or options.reading()),
             "negatives": self.negatives,
             "node_types": None if self.types is None else _types(graph, self.types),
             "n_splits": self.splits,

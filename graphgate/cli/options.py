@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,8 +102,8 @@ Json = Annotated[
 ]
 
 
-def _option(*names: str, help: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Reading tables")
+def _option(*names: str, help: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel="Reading tables")
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,15 @@ class GraphOptions:
         list[str] | None,
         _option("--category", help="Numeric column to treat as categories; repeatable."),
     ] = None
+    kinds: Annotated[
+        list[str] | None,
+        _option(
+            "--kind",
+            metavar="NAME=KIND",
+            help="What a node column is read as: number, date, category, text, list, drop, …; "
+            "repeatable.",
+        ),
+    ] = None
     unknown_nodes: Annotated[
         str | None,
         _option(
@@ -165,7 +175,13 @@ class GraphOptions:
 
     def given(self) -> list[str]:
         """The options of reading that are given."""
-        named = vars(self) | {"category": self.categories, "categories": None, "no_scale": None}
+        named = vars(self) | {
+            "category": self.categories,
+            "categories": None,
+            "kind": self.kinds,
+            "kinds": None,
+            "no_scale": None,
+        }
         return [f"--{name.replace('_', '-')}" for name, value in named.items() if value is not None]
 
     def reading(self, gate: Estimator | None = None) -> ReadingOptions:
@@ -174,6 +190,19 @@ class GraphOptions:
         if gate is not None:
             options = gate.notes_.get("reading", {}) | {"directed": gate.fitted_on_.directed}
         given = {name: value for name, value in asdict(self).items() if value is not None}
+        kinds = options.get("kinds", {}) | _kinds(given.pop("kinds", ()))
         options |= {name: given[name] for name in given if name != "no_scale"}
+        options["kinds"] = kinds
         options |= {name: options[name] or None for name in ("weight", "label") if name in options}
         return graphgate.ReadingOptions.from_dict(options)
+
+
+def _kinds(pairs: Iterable[str]) -> dict[str, str]:
+    """Column -> kind, from NAME=KIND."""
+    kinds = {}
+    for pair in pairs:
+        name, sign, kind = pair.rpartition("=")
+        if not sign:
+            raise InputError(f"--kind takes NAME=KIND, got {pair!r}")
+        kinds[name] = kind
+    return kinds

@@ -53,7 +53,8 @@ def similar(
     neighbors = graphgate.similar(vectors, queried, n_neighbors=top)
     rows = similar_rows(neighbors)
     if edges is not None:
-        _add_shared(rows, graphgate.read_graph(edges, nodes))
+        reading = {} if vectors.reading is None else vectors.reading.to_dict()
+        _add_shared(rows, graphgate.read_graph(edges, nodes, **reading))
     write_result(json, {"similar": rows})
     if out is not None:
         n, k = neighbors.neighbors.shape

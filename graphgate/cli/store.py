@@ -69,7 +69,7 @@ def create(
         prepared = estimator.prepare(graph)
         check_memory(estimator, prepared)
         estimator.fit(prepared)
-        estimator.notes_["reading"] = reading
+        estimator.notes_.setdefault("reading", reading)
         created = graphgate.Store.create(folder, graph, estimator)
     say(f"created {folder} with {len(created):,} vectors of size {created.info().n_components}")
 

@@ -16,6 +16,13 @@ from graphgate.estimators.persistence import SavedModel, deciding, not_a_model
 from graphgate.estimators.registry import method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.provenance import versions
+from graphgate.io.reading_options import reading_of
+
+
+def notes_on(graph: Graph) -> dict[str, Any]:
+    """What a model notes about the graph given to `fit`: how its tables were read."""
+    reading = reading_of(graph)
+    return {} if reading is None else {"reading": reading.to_dict()}
 
 
 class Embedder(GraphEmbedder):

@@ -13,7 +13,7 @@ from graphgate.compute.machine import room_within
 from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.embedder import Embedder
+from graphgate.estimators.embedder import Embedder, notes_on
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.gate_fit import EmbeddedGraph, GATEFit
@@ -185,7 +185,7 @@ class GATE(Embedder):
         )
         self.fit_ = GATEFit.of(model, run.weight_unit(graph))
         self.history_ = history
-        self.notes_ = {}
+        self.notes_ = notes_on(graph)
         self._params = self._deciding_params(random_state=seed, dims=model.architecture.dims)
         encoded = self.fit_.encode(graph, processes)
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention

@@ -16,7 +16,7 @@ from graphgate.compute.machine import available_bytes, room_within
 from graphgate.compute.processes import Processes, current_processes
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.embedder import Embedder
+from graphgate.estimators.embedder import Embedder, notes_on
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.linear_fit import LinearFit, ScoredGraph
@@ -139,7 +139,7 @@ class LinearGATE(Embedder):
         )
         self.fit_ = LinearFit(solution.model, solution.decoder)
         self.embedding_ = solution.embedding.numpy()
-        self.notes_ = {}
+        self.notes_ = notes_on(graph)
         self._params = self._deciding_params(
             random_state=seed,
             weights=None if self.weights is None else dict(options.given) or arguments.AUTO,
