@@ -45,11 +45,11 @@ def table(columns: Mapping[str, Cell], records: Iterable[Record], align: str = "
 
 
 def _text(cell: Cell, of: Record) -> str:
-    """A cell; the status of a measurement in place of numbers that it lacks."""
+    """A cell; why a measurement failed in place of numbers that it lacks."""
     try:
         return cell.format_map(of) if isinstance(cell, str) else str(cell(of))
     except KeyError:
-        return str(of.get("status", "—"))
+        return "—" if of.get("status", "ok") == "ok" else str(of["status"])
 
 
 def median(name: str) -> Callable[[Record], str]:
@@ -403,8 +403,7 @@ def parts(fits: Records) -> str:
             f"{mean(f['accuracy'][split] for f in of['fits']):.1f}" for split in ("val", "test")
         ),
     }
-    # A graph without labels has no accuracy.
-    return table(columns, [same[0] | {"fits": same, "status": "—"} for same in groups.values()])
+    return table(columns, [same[0] | {"fits": same} for same in groups.values()])
 
 
 def _relative_loss(same: Records, fits: Records) -> str:

@@ -126,6 +126,20 @@ class Rerun:
         """Bit-identical where everything that decides the bits is the same, else to rounding."""
         return self.identical or (bool(self.moved) and self.difference <= self.tolerance)
 
+    def sentences(self) -> list[str]:
+        """Whether inputs and embedding are those of the original run."""
+        states = [
+            f"{name}: {path} has {'' if name in self.changed else 'not '}changed since the run"
+            for name, path in self.inputs.items()
+        ]
+        equal, limit = "bit-identical to that of the run", ""
+        if self.moved and not self.identical:
+            other = " and other ".join(self.moved)
+            equal = f"equal up to rounding to that of the run, which had other {other}"
+            limit = f", at most {self.tolerance:g}"
+        verdict = equal if self.reproduced else f"NOT {equal}"
+        return [*states, f"embedding: {verdict}; largest difference {self.difference:.1g}{limit}"]
+
 
 def file_sha256(path: StrPath) -> str:
     try:
