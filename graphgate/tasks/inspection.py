@@ -24,7 +24,13 @@ class InspectedColumn:
 
 @dataclass(frozen=True)
 class InspectedTables:
-    """The columns of edges and nodes; its text is a table."""
+    """The columns of edges and nodes; its text is a table.
+
+    >>> import pyarrow as pa
+    >>> found = inspect_tables(pa.table({"src": ["a", "b"], "dst": ["b", "c"]}))
+    >>> [column.kind for column in found.columns]
+    ['source', 'target']
+    """
 
     columns: tuple[InspectedColumn, ...]
 
@@ -79,11 +85,11 @@ def inspect_tables(data: Any, nodes: Any = None, **options: Any) -> InspectedTab
     >>> edges = pa.table({"from": ["a", "b"], "to": ["b", "c"]})
     >>> nodes = pa.table({"name": ["a", "b", "c"], "price": ["€ 5", "€ 7.50", None]})
     >>> print(inspect_tables(edges, nodes))
-    column  read as  because                     features
-    from    source   the edge table              0
-    to      target   the edge table              0
-    name    id       the node table              0
-    price   number   spelled numbers             2
+    column  read as  because          features
+    from    source   of edges         0
+    to      target   of edges         0
+    name    id       of nodes         0
+    price   number   spelled numbers  2
     """
     graph = as_graph(data, nodes, **options)
     encoder = None
