@@ -63,13 +63,8 @@ def cluster(
     if describe is not None:
         from graphgate.tasks.description import read_attributes
 
-        named = labeled.as_read(vectors)
-        kinds = {} if vectors.reading is None else vectors.reading.kinds
-        kinds = {name: kind for name, kind in kinds.items() if name not in (words or ())}
-        options = graphgate.ReadingOptions(
-            id=named.id, label=named.label, words=words or (), kinds=kinds
-        )
-        described = read_attributes(describe, vectors.ids, id=named.id, options=options)
+        options = labeled.reading(vectors, words or ())
+        described = read_attributes(describe, vectors.ids, id=options.id, options=options)
     result = graphgate.cluster(
         vectors, n_clusters, method=method, labels=labels, described=described, random_state=seed
     )

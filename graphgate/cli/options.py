@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -217,6 +217,15 @@ class LabelOptions:
         id = read.id if self.id == "id" else self.id
         label = read.label if self.label == "label" and read.label else self.label
         return replace(self, id=id, label=label)
+
+    def reading(
+        self, embedding: graphgate.Embedding, words: Sequence[str]
+    ) -> graphgate.ReadingOptions:
+        """How a table of the nodes is read, with these columns as words."""
+        named = self.as_read(embedding)
+        known = {} if embedding.reading is None else embedding.reading.kinds
+        kinds = {name: kind for name, kind in known.items() if name not in words}
+        return graphgate.ReadingOptions(id=named.id, label=named.label, words=words, kinds=kinds)
 
     def read(self, embedding: graphgate.Embedding) -> list[Any] | None:
         """Labels from the table, or the embedding's own; None where no node has one."""
