@@ -63,8 +63,8 @@ class Store(StoreView):
     """A graph that grows, with a model and the vectors of all nodes, in a folder.
 
     The folder holds LanceDB tables of nodes, edges and vectors, and models as safetensors. Every
-    change makes a new version; an object of this class is a view of one of them. Use `create` or
-    `open`.
+    change makes a new version; an object of this class is a view of one of them. Splits of a graph
+    are not stored. Use `create` or `open`.
 
     Examples
     --------
