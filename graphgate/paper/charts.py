@@ -34,9 +34,10 @@ def ablation_charts(results: Path | str) -> dict[str, Axes]:
         series = {}
         for method in dict.fromkeys(method for method, _ in cells):
             row = [cells[method, dataset] for dataset in _DATASETS]
-            found = [cell.evaluation for cell in row]
-            values = [None if each is None else (each.mean(), each.std()) for each in found]
-            published = [cell.experiment.published.get("accuracy") for cell in row]
+            values = [
+                (of.evaluation.mean(), of.evaluation.std()) if of.evaluation else None for of in row
+            ]
+            published = [of.experiment.published.get("accuracy") for of in row]
             series[find_row(method).title] = (values, published)
         groups = [name.capitalize() for name in _DATASETS]
         charts[f"ablation-{setting}"] = draw_bars(groups, series, title=f"Ablation, {setting}")

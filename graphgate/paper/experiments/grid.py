@@ -58,7 +58,7 @@ class ExperimentGrid:
         if len(specs) == 1:
             return specs[0].params
         metric = SETTINGS[experiment.setting].selection
-        assert metric is not None  # `find_experiment` refuses a sweep without one
+        assert metric is not None, f"{experiment.setting} has no metric to choose by"
         found = [self.store.find(spec) for spec in specs]
         measured = [result.metrics[metric] for result in found if result is not None]
         scores = [score for score in measured if score is not None]
