@@ -97,6 +97,6 @@ def draw_bars(
 
 def _points(x: np.ndarray, values: Points) -> tuple[list[float], list[float], list[float]]:
     """Positions, means and standard deviations of the values that exist."""
-    known = [(float(at), *value) for at, value in zip(x, values, strict=True) if value]
-    places, means, deviations = map(list, zip(*known, strict=True))
+    points = [(float(at), *value) for at, value in zip(x, values, strict=True) if value]
+    places, means, deviations = map(list, zip(*points, strict=True))
     return places, means, [deviation or 0.0 for deviation in deviations]

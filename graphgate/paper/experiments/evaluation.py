@@ -162,8 +162,8 @@ def evaluate(
     Examples
     --------
     >>> from graphgate import evaluate
-    >>> found = evaluate("raw", "citeseer", n_runs=2, progress=False)
-    >>> found.runs[0].metrics["accuracy"]
+    >>> evaluation = evaluate("raw", "citeseer", n_runs=2, progress=False)
+    >>> evaluation.runs[0].metrics["accuracy"]
     61.6
     """
     find_row(method)  # an unknown name is refused first

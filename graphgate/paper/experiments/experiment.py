@@ -145,8 +145,8 @@ def _compared(method: str, graph: str) -> Experiment:
 
     On other graphs, GATE has its preset, and a method that trains has two runs instead of five.
     """
-    known = find_experiment(method, graph if graph in NAMES else "cora", "transductive")
-    params = {} if known is None else known.candidates()[0]
+    classifying = find_experiment(method, graph if graph in NAMES else "cora", "transductive")
+    params = {} if classifying is None else classifying.candidates()[0]
     if method == "gate" and graph not in NAMES:
         params = {"preset": "authors"}
     n_runs = 5 if method in QUICK or graph in NAMES else 2
