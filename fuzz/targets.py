@@ -38,7 +38,6 @@ from fuzz.seeds import (
 from graphgate.compute.scratch import Scratch
 from graphgate.datasets.archives import read_archive
 from graphgate.datasets.unpickler import load_content
-from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import load_model
@@ -83,7 +82,7 @@ def prepared_run(path: Path) -> Any:
     ReadingOptions.from_dict(record.reading)
     made: Any = (LinearGATE if record.method == "linear" else GATE)(**record.settings)
     prepared = made.prepare(graph())
-    check_fits(prepared, made)
+    made.check_fits(prepared)
     return record
 
 

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import graphgate
 from graphgate.cli.console import print_table
-from graphgate.cli.inputs import (
-    check_memory,
-    import_from_here,
-    parse_params,
-    read_named_graph,
-)
+from graphgate.cli.inputs import import_from_here, parse_params, prepare, read_named_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Json, Nodes, Params, Seed
 from graphgate.cli.outputs import write_result
 from graphgate.cli.program import ANSWERS, app
+from graphgate.compute.measure import measured
 from graphgate.errors import InputError
 from graphgate.estimators.registry import find_method
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from graphgate.graph.graph import Graph
-    from graphgate.io.reading_options import ReadingOptions
 
 _SETS = {"test": "", "test, connected": "connected_", "validation": "val_"}
 
@@ -53,7 +43,9 @@ class SplitOptions:
     ] = None
     splits: Annotated[int, typer.Option(min=1, help="Number of splits, with a fit each.")] = 1
 
-    def arguments(self, edges: Path | None, graph: Graph, options: GraphOptions) -> dict[str, Any]:
+    def arguments(
+        self, edges: Path | None, graph: graphgate.Graph, options: GraphOptions
+    ) -> dict[str, Any]:
         """Those of `evaluate_links`."""
         return {
             "val_size": self.val,
@@ -65,7 +57,7 @@ class SplitOptions:
         }
 
     def _held_out(
-        self, edges: Path | None, graph: Graph, reading: ReadingOptions
+        self, edges: Path | None, graph: graphgate.Graph, reading: graphgate.ReadingOptions
     ) -> dict[str, Any]:
         """What is held out, unless edges are drawn at random."""
         from graphgate.io.edge_files import read_pairs, read_times
@@ -106,7 +98,6 @@ def links(
     method scores a pair by its structure decoder, others by the dot product of the two vectors.
     `graphgate predict-links` proposes edges.
     """
-    from graphgate.compute.measure import measured
     from graphgate.estimators.embedder import Embedder
     from graphgate.tasks.link_metrics import METRICS
 
@@ -117,7 +108,7 @@ def links(
     params = {**published, **parse_params(set_)}
     estimator = row.make(params, seed)
     if isinstance(estimator, Embedder):
-        check_memory(estimator, row.make(params, seed).prepare(graph))
+        prepare(row.make(params, seed), graph, edges, nodes)
     with measured() as cost:
         scores = graphgate.evaluate_links(
             graph, estimator, **splitting.arguments(edges, graph, options), random_state=seed
@@ -132,11 +123,10 @@ def links(
     print_table(["method", "graph", "split", *METRICS.values()], rows)
     content = {"method": method, "graph": name, "params": params, "val": splitting.val}
     content |= {"test": splitting.test, "negatives": splitting.negatives}
-    spent = {"seconds": round(cost.seconds, 3), "peak_memory_mb": round(cost.peak_memory_mb, 1)}
-    write_result(json, content, {"seed": seed}, scores, spent)
+    write_result(json, content, {"seed": seed}, scores, cost.to_dict())
 
 
-def _types(graph: Graph, column: str) -> np.ndarray:
+def _types(graph: graphgate.Graph, column: str) -> Any:
     """(N,) the values of a column of categories."""
     import numpy as np
 

@@ -1,23 +1,16 @@
 """`graphgate similar`: the most similar nodes of an embedding."""
 
-from __future__ import annotations
-
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.options import EmbeddingFile, Json, SpreadsheetSafe, TableOut, Top
+from graphgate.cli.options import EmbeddingFile, Json, TableOut, Top
 from graphgate.cli.outputs import print_rows, similar_rows, write_result, write_table
 from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
-
-if TYPE_CHECKING:
-    from graphgate.graph.graph import Graph
 
 
 @app.command(
@@ -36,7 +29,6 @@ def similar(
     ] = None,
     nodes: Annotated[Path | None, typer.Option(help="Node table of that graph.")] = None,
     out: TableOut = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
     json: Json = None,
 ) -> None:
     """Find the most similar nodes by exact cosine similarity.
@@ -53,36 +45,21 @@ def similar(
     neighbors = graphgate.similar(vectors, queried, n_neighbors=top)
     rows = similar_rows(neighbors)
     if edges is not None:
-        _add_shared(rows, graphgate.read_graph(edges, nodes))
+        from graphgate.tasks.comparison import compare_similar
+
+        shared = compare_similar(graphgate.read_graph(edges, nodes), neighbors)
+        rows = [row | {"shared": str(traits)} for row, traits in zip(rows, shared, strict=True)]
     write_result(json, {"similar": rows})
     if out is not None:
         n, k = neighbors.neighbors.shape
-        columns: dict[str, Any] = {
+        columns = {
             "node_id": neighbors.ids.repeat(k),
             "rank": [row["rank"] for row in rows],
             "similar_id": neighbors.neighbors.ravel(),
             "cosine": neighbors.cosines.ravel(),
         }
-        if edges is not None:
-            columns["shared"] = [row["shared"] for row in rows]
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        columns |= {"shared": [row["shared"] for row in rows]} if edges is not None else {}
+        write_table(out, columns)
         say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
     elif node:
         print_rows(rows)
-
-
-def _add_shared(rows: list[dict[str, Any]], graph: Graph) -> None:
-    """Add what each query node and each node similar to it share, as text."""
-    ids = {str(node): node for node in graph.ids.tolist()}
-    for name, group in groupby(rows, itemgetter("node")):
-        same = list(group)
-        others = [row["similar"] for row in same]
-        if missing := [other for other in (name, *others) if str(other) not in ids]:
-            raise InputError(
-                f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
-            )
-        names = [ids[str(other)] for other in others]
-        for row, traits in zip(
-            same, graphgate.compare_nodes(graph, ids[str(name)], names), strict=True
-        ):
-            row["shared"] = str(traits)

@@ -7,6 +7,8 @@ from graphgate.errors import InputError, check_choice
 from graphgate.estimators.embedder import Embedder as Estimator
 from graphgate.estimators.registry import EMBEDDERS
 
+OF_STORE = "of a store"  # the note of a model whose nodes are in the tables of a store
+
 
 def named_estimator(method: str, params: dict[str, Any]) -> Estimator:
     """An unfitted estimator of a method, such as "linear" or "gate", with these parameters."""
@@ -41,4 +43,10 @@ def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
     ...     load_model(f"{folder}/model").transform(Graph([[3.0]])).shape
     (1, 2)
     """
-    return Estimator.load(path, device=device)
+    estimator = Estimator.load(path, device=device)
+    if OF_STORE in estimator.notes_:
+        raise InputError(
+            f"{path} is the model of a store, without what its tables hold of single nodes; open "
+            "the store, and save the model that it returns"
+        )
+    return estimator

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphgate.errors import InputError
+from graphgate.graph.arrays import contained
 from graphgate.graph.graph import Graph
 
 Draw = Callable[[int], np.ndarray]  # a number of random pairs, (M, 2)
@@ -36,6 +37,7 @@ def split_links(
     random_state: int | None = 0,
     times: tuple[np.ndarray, np.ndarray] | None = None,
     node_types: np.ndarray | None = None,
+    per_edge: int = 1,
 ) -> LinkSplit:
     """Hold out fractions of the connected pairs, and draw as many non-edges.
 
@@ -48,6 +50,7 @@ def split_links(
         that is listed more than once counts by its first time.
     node_types : (N,) the type of each node. The ends of non-edges then have the types of those of
         the edges that they are compared with.
+    per_edge : number of non-edges for every held-out edge.
     """
     if not (0 <= val_size < 1 and 0 < test_size < 1 and val_size + test_size < 1):
         raise InputError(
@@ -67,7 +70,7 @@ def split_links(
         first = _first_times(graph, pairs, *times)
         order = order[np.argsort(first[order], kind="stable")][::-1][: n_val + n_test][::-1]
     edges = edges_of(order[: n_val + n_test])
-    return _with_non_edges(rng, graph, pairs, edges, n_val, node_types)
+    return _with_non_edges(rng, graph, pairs, edges, n_val, node_types, per_edge)
 
 
 def given_split(
@@ -104,18 +107,21 @@ def _with_non_edges(
     edges: np.ndarray,
     n_val: int,
     node_types: np.ndarray | None,
+    per_edge: int = 1,
 ) -> LinkSplit:
     """The split whose validation edges are the first; pairs : the keys of all that is connected."""
     if node_types is None:
-        non_edges = _non_edges(rng, pairs, graph.n_nodes, len(edges))
+        non_edges = _non_edges(rng, pairs, graph.n_nodes, per_edge * len(edges))
     else:
-        non_edges = _non_edges_of_types(rng, pairs, edges, node_types)
+        alike = np.repeat(edges, per_edge, axis=0)
+        non_edges = _non_edges_of_types(rng, pairs, alike, node_types)
+    n_val_others = per_edge * n_val
     return LinkSplit(
         graph.without_edges(edges),
         edges[:n_val],
-        non_edges[:n_val],
+        non_edges[:n_val_others],
         edges[n_val:],
-        non_edges[n_val:],
+        non_edges[n_val_others:],
     )
 
 
@@ -151,7 +157,7 @@ def _first_times(
     _, ranks = np.unique(times, return_inverse=True)
     order = np.argsort(ranks, kind="stable")
     keys, first = np.unique(_keys(listed, graph.n_nodes)[order], return_index=True)
-    known = _contains(keys, pairs)
+    known = contained(pairs, keys)
     if not known.all():
         u, v = graph.ids[list(divmod(int(pairs[~known][0]), graph.n_nodes))].tolist()
         raise InputError(
@@ -227,19 +233,10 @@ def _drawn(draw: Draw, pairs: np.ndarray, n: int, wanted: int) -> np.ndarray:
     while len(found) < wanted:
         ends = draw(2 * (wanted - len(found)) + 16)
         keys = _keys(ends[ends[:, 0] != ends[:, 1]], n)
-        both = np.concatenate([found, keys[~_contains(pairs, keys)]])
+        both = np.concatenate([found, keys[~contained(keys, pairs)]])
         # Keeping first occurrences in the order drawn, so that the order carries no pattern.
         found = both[np.sort(np.unique(both, return_index=True)[1])]
     return found[:wanted]
-
-
-def _contains(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Whether each wanted value is one of several, which increase."""
-    if not len(values):
-        return np.zeros(len(wanted), dtype=bool)
-    places = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    found: np.ndarray = values[places] == wanted
-    return found
 
 
 def node_types_of(graph: Graph, node_types: Any) -> np.ndarray | None:

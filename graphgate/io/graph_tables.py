@@ -176,7 +176,7 @@ def make_graph(
     except InputError as error:
         what = nodes if error.about == "nodes" else edges
         raise InputError(f"{what}: {error}", about=error.about) from None
-    _note_left_out(edges, pairs, weights, graph)
+    note_left_out(edges, pairs, weights, graph)
     return graph
 
 
@@ -188,8 +188,8 @@ def listed_once(
     return pairs[once], None if weights is None else weights[once]
 
 
-def _note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
-    """Warns about rows that did not become an edge of their own."""
+def note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
+    """Warn about rows that did not become an edge of their own."""
     nothing = np.zeros(len(pairs), dtype=bool) if weights is None else weights == 0
     loops = ~nothing & (pairs[:, 0] == pairs[:, 1])
     counts = {

@@ -73,6 +73,9 @@ class Served:
         for name in ("source", "target"):
             ends = [getattr(edge, name) for edge in edges]
             columns[getattr(reading, name)] = typed_ids(ends, self.id_type)
+        if loops := [edge.source for edge in edges if str(edge.source) == str(edge.target)]:
+            sentence = f"an edge leads from {loops[0]!r} to itself, which means nothing here"
+            raise InputError(sentence, about="edges")
         weights = [edge.weight for edge in edges]
         if any(weight is not None for weight in weights):
             columns[reading.weight or "weight"] = pa.array(weights, pa.float64())
@@ -94,6 +97,8 @@ class Served:
             columns[name] = _column(name, [node.attributes[name] for node in nodes])
         labels = [node.label for node in nodes]
         if any(label is not None for label in labels):
+            if self.store.vectors().labels is None:
+                raise InputError("the nodes of this store have no labels", about="nodes")
             columns[reading.label or "label"] = _column("label", labels)
         return pa.table(columns)
 
@@ -107,7 +112,7 @@ class Follower:
 
     def __init__(self, path: Path) -> None:
         self._path = Path(os.path.abspath(path))  # by which errors name the store
-        self._changing, self._indexing = threading.Lock(), threading.Lock()
+        self._changing = threading.Lock()
         self.served = self._last(None)
 
     @property
@@ -130,21 +135,17 @@ class Follower:
         with self._changing:
             return self._advance()
 
-    def rebuild(self) -> bool:
-        """Build an index of the version that is served if that is due; whether it was."""
-        if not self.served.index.outdated or not self._indexing.acquire(blocking=False):
-            return False
-        try:
-            served = self.served
-            logger.info("building an index of %s vectors", f"{len(served.ids):,}")
-            index = LiveIndex.of(served.ids, served.store.vector_index)
-            with self._changing:
-                now = self.served
-                index = index if now is served else index.follow(now.ids, now.vectors)
-                self.served = replace(now, index=index)
-            return True
-        finally:
-            self._indexing.release()
+    def rebuild(self) -> None:
+        """Build an index of the version that is served if that is due."""
+        served = self.served
+        if not served.index.outdated:
+            return
+        logger.info("building an index of %s vectors", f"{len(served.ids):,}")
+        index = LiveIndex.of(served.ids, served.store.vector_index)
+        with self._changing:
+            now = self.served
+            index = index if now is served else index.follow(now.ids, now.vectors)
+            self.served = replace(now, index=index)
 
     def _advance(self) -> bool:
         before = self.served

@@ -1,6 +1,6 @@
 """What two nodes have in common: neighbors, words, categories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import listing
+from graphgate.compute.neighbors import SimilarNodes
+from graphgate.errors import InputError, listing
 from graphgate.graph.graph import Graph
 from graphgate.tasks.description import indicators
 
@@ -76,6 +77,20 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
         ids = graph.ids[common].tolist()
         shared.append(SharedTraits(other, other_row in neighbors, ids, rarest))
     return shared
+
+
+def compare_similar(graph: Graph, similar: SimilarNodes) -> Iterator[SharedTraits]:
+    """What each query node shares with each of the nodes similar to it, row by row.
+
+    An integer is the same id as text with the same digits.
+    """
+    ids = {str(node): node for node in graph.ids.tolist()}
+    for node, others in zip(similar.ids.tolist(), similar.neighbors.tolist(), strict=True):
+        if missing := [name for name in (node, *others) if str(name) not in ids]:
+            raise InputError(
+                f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
+            )
+        yield from compare_nodes(graph, ids[str(node)], [ids[str(other)] for other in others])
 
 
 def _columns(matrix: sp.csr_array, row: int) -> np.ndarray:

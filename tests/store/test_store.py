@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from growing import first, grown_graph, later
 from sklearn.linear_model import LogisticRegression
 
-from graphgate import GATE, Graph, InputError, LinearGATE, Store
+from graphgate import GATE, Graph, InputError, LinearGATE, Store, load_model
 from graphgate.store.records import read_vector_rows
 
 
@@ -91,6 +91,19 @@ def test_vectors_say_what_they_were_made_from(tmp_path):
     assert (store.vectors().columns, store.graph().feature_names) == (named.columns, tuple("wxyz"))
     store = Store.create(tmp_path / "features", Graph.from_edges(np.eye(4), [(0, 1), (1, 2)]))
     assert (store.vectors().columns, store.graph().feature_names) == (None, None)
+
+
+@pytest.mark.parametrize("estimator", [LinearGATE(n_components=4), GATE((4,), epochs=1)])
+def test_the_model_of_a_store_says_what_it_is(tmp_path, estimator):
+    """Its tables hold what it knows of single nodes."""
+    graph = grown_graph(30)
+    store = Store.create(tmp_path / "store", graph, estimator.set_params(progress=False))
+    with pytest.raises(InputError, match="is the model of a store"):
+        load_model(tmp_path / "store" / "models" / "000001.safetensors")
+    for opened in (store, Store.open(store.path)):
+        opened.model().save(tmp_path / "model.safetensors")
+        vectors = load_model(tmp_path / "model.safetensors").transform(graph)
+        np.testing.assert_allclose(vectors, store.vectors().vectors, atol=1e-5)
 
 
 def test_the_same_batch_twice_changes_nothing(tmp_path):
