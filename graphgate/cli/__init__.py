@@ -2,8 +2,8 @@
 
 The modules in import order:
 
-    console, program, conventions, options, method_options, outputs, inputs, embed, transform,
-    store, onnx, estimate, similar, cluster, classify, links, predict_links, recommend,
+    console, program, conventions, options, method_options, outputs, inputs, embed, inspect,
+    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, recommend,
     outliers, serve, explore, data
 """
 
@@ -12,8 +12,9 @@ from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, transform, store, onnx, estimate, similar, cluster, classify
-from graphgate.cli import links, predict_links, recommend, outliers, serve, explore, data
+    console, program, conventions, options, method_options, outputs, inputs, embed, inspect,
+    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, recommend,
+    outliers, serve, explore, data
 
 add_conventions(app)
 
@@ -25,6 +26,7 @@ __all__ = [
     "embed",
     "estimate",
     "explore",
+    "inspect",
     "links",
     "main",
     "onnx",
