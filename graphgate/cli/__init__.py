@@ -12,9 +12,8 @@ from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-    console, program, conventions, options, method_options, outputs, inputs, embed, inspect,
-    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, recommend,
-    outliers, serve, explore, data
+from graphgate.cli import embed, inspect, transform, store, onnx, estimate, similar, cluster
+from graphgate.cli import classify, links, predict_links, recommend, outliers, serve, explore, data
 
 add_conventions(app)
 
