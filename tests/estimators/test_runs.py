@@ -158,7 +158,7 @@ def test_an_input_that_the_run_did_not_have_has_changed():
 
 
 def test_a_run_that_does_not_fit_into_memory_needs_force(made, monkeypatch):
-    monkeypatch.setattr("graphgate.estimators.estimate.available_bytes", lambda: 1000)
+    monkeypatch.setattr("graphgate.estimators.embedder.available_bytes", lambda: 1000)
     with pytest.raises(MemoryLimitError):
         rerun("r")
     assert rerun("r", force=True).identical
