@@ -83,8 +83,9 @@ class Writer(Draft):
         content = replace(self.last, tables=tables, model=model, files=files)
         if keep is None:
             return self._append(content, action, details)
-        self._database.model(content)  # all of it is read, as any other process would
-        if problems := problems_of(self._database.snapshot(content), details):
+        reopened = Database(self._folder)  # which reads all of it as any other process would
+        reopened.model(content)
+        if problems := problems_of(reopened.snapshot(content), details):
             raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
         content = replace(content, first=max(content.first, self.number - keep + 1))
         self.last = self._append(content, action, details)
