@@ -39,6 +39,11 @@ class Recommendations:
     neighbors : (M,) ids.
     probabilities : (M,), as in `LinearGATE.score_edges`.
     reasons : (M,), where they were asked for.
+
+    >>> from graphgate import LinearGATE, load_dataset
+    >>> gate = LinearGATE(random_state=0).fit(load_dataset("citeseer").graph)
+    >>> gate.recommend(0, among=[1, 2, 3], n=2).nodes
+    array([0, 0])
     """
 
     nodes: np.ndarray
