@@ -129,7 +129,8 @@ class Rebuilding:
         self._wrong(name)
 
     def _record(self, kind: type, body: dict[str, Any], name: str) -> Any:
-        parts = self.fields(_hints(kind), body, name)
+        hints = _hints(kind)
+        parts = self.fields({part.name: hints[part.name] for part in fields(kind)}, body, name)
         try:
             return kind(**parts)
         except InputError as error:
