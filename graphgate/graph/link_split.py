@@ -37,6 +37,7 @@ def split_links(
     random_state: int | None = 0,
     times: tuple[np.ndarray, np.ndarray] | None = None,
     node_types: np.ndarray | None = None,
+    per_edge: int = 1,
 ) -> LinkSplit:
     """Hold out fractions of the connected pairs, and draw as many non-edges.
 
@@ -49,6 +50,7 @@ def split_links(
         that is listed more than once counts by its first time.
     node_types : (N,) the type of each node. The ends of non-edges then have the types of those of
         the edges that they are compared with.
+    per_edge : number of non-edges for every held-out edge.
     """
     if not (0 <= val_size < 1 and 0 < test_size < 1 and val_size + test_size < 1):
         raise InputError(
@@ -68,7 +70,7 @@ def split_links(
         first = _first_times(graph, pairs, *times)
         order = order[np.argsort(first[order], kind="stable")][::-1][: n_val + n_test][::-1]
     edges = edges_of(order[: n_val + n_test])
-    return _with_non_edges(rng, graph, pairs, edges, n_val, node_types)
+    return _with_non_edges(rng, graph, pairs, edges, n_val, node_types, per_edge)
 
 
 def given_split(
@@ -105,18 +107,21 @@ def _with_non_edges(
     edges: np.ndarray,
     n_val: int,
     node_types: np.ndarray | None,
+    per_edge: int = 1,
 ) -> LinkSplit:
     """The split whose validation edges are the first; pairs : the keys of all that is connected."""
     if node_types is None:
-        non_edges = _non_edges(rng, pairs, graph.n_nodes, len(edges))
+        non_edges = _non_edges(rng, pairs, graph.n_nodes, per_edge * len(edges))
     else:
-        non_edges = _non_edges_of_types(rng, pairs, edges, node_types)
+        alike = np.repeat(edges, per_edge, axis=0)
+        non_edges = _non_edges_of_types(rng, pairs, alike, node_types)
+    n_val_others = per_edge * n_val
     return LinkSplit(
         graph.without_edges(edges),
         edges[:n_val],
-        non_edges[:n_val],
+        non_edges[:n_val_others],
         edges[n_val:],
-        non_edges[n_val:],
+        non_edges[n_val_others:],
     )
 
 

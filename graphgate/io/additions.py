@@ -15,7 +15,7 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features, errors_about
 from graphgate.io.columns import is_text
-from graphgate.io.graph_tables import read_edges, read_nodes
+from graphgate.io.graph_tables import note_left_out, read_edges, read_nodes
 from graphgate.io.id_columns import as_integers, id_values, rows_of
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.table_files import open_table
@@ -112,6 +112,7 @@ def _connected(edges: Any, wanted: BatchFormat) -> tuple[pa.ChunkedArray, np.nda
             num_nodes=len(listed.ids),
             directed=wanted.directed,
         )
+        note_left_out(table.what, listed.pairs, listed.weights, graph)
     ends = _typed(listed.ids, wanted.id_type, table.what)
     return ends, *edge_list(graph)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.compute.neighbors import unit_vectors
-from graphgate.errors import InputError, InputWarning
+from graphgate.errors import InputError, InputWarning, warn_ignored
 from graphgate.estimators.fitted import VECTOR, Reach
 from graphgate.estimators.loading import Estimator
 from graphgate.estimators.region import Region, adjacency, scattered
@@ -259,7 +259,10 @@ def _compared_rows(
     """
     schema, known = stored.schema, places >= 0
     columns = node_columns(numbers, batch.ids, stored_form(batch.content, schema), batch.labels)
-    if LABEL in schema.names and batch.labels is None:
+    if LABEL not in schema.names:
+        lost = [str(label) for label in batch.labels or () if label is not None]
+        warn_ignored("the nodes", "label", lost, "a store that is created with labels keeps them")
+    elif batch.labels is None:
         columns[LABEL] = one_piece(stored.column(LABEL).take(pa.array(places, mask=~known)))
     rows = conforming(columns, schema, len(batch.ids))
     before, after = stored.take(pa.array(places[known])), rows.filter(pa.array(known))

@@ -186,7 +186,8 @@ def _unknown(column: Column, rule: VocabularyRule) -> float:
     """The fraction of the values of a column that a rule does not know."""
     if isinstance(rule, CategoryRule) and (rule.grams or rule.other):  # unseen values have features
         return 0.0
-    known = np.array([value in set(rule.vocabulary) for value in column.vocabulary], dtype=bool)
+    learned = set(rule.vocabulary)
+    known = np.array([value in learned for value in column.vocabulary], dtype=bool)
     codes = (
         column.values[column.values >= 0] if column.kind == "category" else column.values.indices
     )

@@ -14,6 +14,7 @@ from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, read_json, write_json
 from graphgate.store.layout import TABLES, is_content
 
+_MOST = 2**53  # nodes, edges and versions
 _NUMBER = re.compile(r"([0-9]{6,})\.json")
 _FIELDS: Schema = {
     **{"version": int, "first": int, "time": str, "action": str, "tables": dict, "model": str},
@@ -75,19 +76,27 @@ def write_version(folder: Path, version: Version) -> None:
 
 def read_version(folder: Path, number: int) -> Version:
     """The version of this number, which must exist."""
-    path = version_path(folder, number)
+    try:
+        return _read(version_path(folder, number), number)
+    except InputError as error:
+        remedy = "restore a copy of the store, or remove this file and roll back"
+        raise InputError(f"{error}; {remedy}") from None
+
+
+def _read(path: Path, number: int) -> Version:
     what = f"{path} is damaged"
     outer = read_json(path, what)
     check_fields(outer, {"checksum": str, "content": dict}, what, "content")
     content = outer["content"]
     if _checksum(content) != outer["checksum"]:
-        raise InputError(f"{what}; restore a copy of the store, or remove this file and roll back")
+        raise InputError(what)
     check_fields(content, _FIELDS, what, "content")
     details = {name: content["details"].get(name) for name in _DETAILS}
     check_fields(details, _DETAILS, what, "details")
     check_fields(content["tables"], dict.fromkeys(TABLES, int), what, "tables")
     if not (
         1 <= content["first"] <= content["version"] == number
+        and all(0 <= value < _MOST for value in details.values())
         and f"models/{content['model']}" in content["files"]
         and all(0 < table < 2**63 for table in content["tables"].values())
         and all(is_content(name) for name in content["files"])

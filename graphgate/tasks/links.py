@@ -102,8 +102,14 @@ def evaluate_links(
     def split_of(seed: int) -> LinkSplit:
         if given is not None:
             return given_split(graph, given, given_val, random_state=seed, node_types=types)
-        sizes = {"val_size": val_size, "test_size": test_size}
-        return split_links(graph, **sizes, random_state=seed, times=timed, node_types=types)
+        return split_links(
+            graph,
+            val_size=val_size,
+            test_size=test_size,
+            random_state=seed,
+            times=timed,
+            node_types=types,
+        )
 
     runs: list[dict[str, float | None]] = []
     with progress_bar("links", n_splits, show=progress) as advance:
