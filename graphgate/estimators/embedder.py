@@ -24,6 +24,7 @@ from graphgate.estimators.persistence import SavedModel, deciding, not_a_model
 from graphgate.estimators.registry import method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.provenance import versions
+from graphgate.io.reading_options import reading_of
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
 
@@ -107,7 +108,9 @@ class Embedder(GraphEmbedder):
         self.fit_, self.embedding_, used = self._learn(prepared, seed)
         log_traffic(processes)
         self._learned_from(Given(prepared.graph, prepared.kind, prepared.encoder))
-        self._params, self.notes_ = self._deciding_params(random_state=seed, **used), {}
+        self._params = self._deciding_params(random_state=seed, **used)
+        reading = reading_of(prepared.graph)
+        self.notes_ = {} if reading is None else {"reading": reading.to_dict()}
         warn_of_equal_vectors(self.embedding_, prepared.graph)
         return self
 
