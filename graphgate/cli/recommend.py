@@ -1,6 +1,9 @@
 """`graphgate recommend`: the likeliest new neighbors of single nodes."""
 
-from typing import Annotated, Any
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +14,9 @@ from graphgate.cli.outputs import print_rows, write_result, write_table
 from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
 from graphgate.estimators.registry import method_of
+
+if TYPE_CHECKING:
+    from graphgate.estimators.recommendations import Recommendations
 
 
 @app.command(
@@ -58,6 +64,11 @@ def recommend(
     found = estimator.recommend(
         [ids.get(name, name) for name in node], _candidates(among, ids), top, graph=graph, why=why
     )
+    _write(found, out, json)
+
+
+def _write(found: Recommendations, out: Path | None, json: Path | None) -> None:
+    """To files, or as a table."""
     columns: dict[str, Any] = {
         "node_id": found.nodes,
         "recommended": found.neighbors,
