@@ -102,7 +102,7 @@ def reproduce(
                 f"unknown graph {unknown[0]!r}; use {', '.join(columns)}, or pass the folder that "
                 "holds it as graphs"
             )
-    datasets = datasets or columns
+    datasets = columns if datasets is None else datasets
     experiments = table_experiments(table, rows, datasets)
     for row in rows if methods else ():
         if not any(cell.method == row for cell in experiments):
