@@ -1,4 +1,4 @@
-"""What `graphgate estimate` says beforehand, against what a run then takes.
+"""The estimates of `graphgate estimate`, against measured runs.
 
     python -m benchmarks estimate --json results/benchmarks/estimate.json
 
