@@ -1,7 +1,7 @@
 """Graphs as input tensors of networks, optimizer steps, and seeding without side effects.
 
-Tensors are sparse where that is faster: `GCNConv(..., normalize=False)` is given the normalized adjacency as CSR,
-so that no (E, D) array of messages is gathered, and may be given features as CSR.
+Tensors are sparse where that is faster: `GCNConv(..., normalize=False)` is given the normalized
+adjacency as CSR, so that no (E, D) array of messages is gathered, and may be given features as CSR.
 """
 
 import random
