@@ -119,8 +119,8 @@ def embed(
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
-    if repeat is None and out is None and run is None and store is None:
-        raise typer.BadParameter("give an output: --out FILE, --run FOLDER or --store FOLDER")
+    if edges is not None and repeat is None and out is None and run is None and store is None:
+        out = Path(f"{edges.name.partition('.')[0]}-embedding.parquet")
     by_method = {name: given[name] for name in ("attention", "scores")}
     outputs = Outputs(out, model, reconstruction, page, run, store, **by_method)
     if repeat is not None:
@@ -149,11 +149,14 @@ def _fit(
     graph = options.read(edges, nodes)
     print_graph(graph)
     prepared = prepare(estimator, graph, edges, nodes, force=force)
+    if graph.attributes is not None:
+        say(str(graphgate.InspectedTables.of(graph, prepared.encoder)), err=True)
     outputs.check_names(graph, prepared.graph.feature_names)
     with measured() as cost:
         estimator.fit(prepared)
     inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
-    return _Run(estimator, graph, prepared, inputs, options.reading().to_dict(), cost)
+    reading = estimator.notes_.setdefault("reading", options.reading().to_dict())
+    return _Run(estimator, graph, prepared, inputs, reading, cost)
 
 
 def _repeat(folder: Path, edges: Path | None, nodes: Path | None, *, force: bool) -> _Run:
@@ -169,7 +172,7 @@ def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
     summary, spent = estimator.summary(), result.cost.to_dict()
     for sentence in summary.sentences():
         say(sentence)
-    estimator.notes_["reading"] = result.reading
+    estimator.notes_.setdefault("reading", result.reading)
     encoded = estimator.encode(result.prepared) if outputs.beyond_vectors else None
     outputs.write(graph, estimator, estimator.embedding_, encoded)
     if outputs.store is not None:

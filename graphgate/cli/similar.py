@@ -47,7 +47,9 @@ def similar(
     if edges is not None:
         from graphgate.tasks.comparison import compare_similar
 
-        shared = compare_similar(graphgate.read_graph(edges, nodes), neighbors)
+        reading = {} if vectors.reading is None else vectors.reading.to_dict()
+        graph = graphgate.read_graph(edges, nodes, **reading)
+        shared = compare_similar(graph, neighbors)
         rows = [row | {"shared": str(traits)} for row, traits in zip(rows, shared, strict=True)]
     write_result(json, {"similar": rows})
     if out is not None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.compute.counts import GraphCounts
@@ -23,6 +24,7 @@ from graphgate.estimators.persistence import SavedModel, deciding, not_a_model
 from graphgate.estimators.registry import method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.provenance import versions
+from graphgate.io.reading_options import reading_of
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
 
@@ -106,7 +108,9 @@ class Embedder(GraphEmbedder):
         self.fit_, self.embedding_, used = self._learn(prepared, seed)
         log_traffic(processes)
         self._learned_from(Given(prepared.graph, prepared.kind, prepared.encoder))
-        self._params, self.notes_ = self._deciding_params(random_state=seed, **used), {}
+        self._params = self._deciding_params(random_state=seed, **used)
+        reading = reading_of(prepared.graph)
+        self.notes_ = {} if reading is None else {"reading": reading.to_dict()}
         warn_of_equal_vectors(self.embedding_, prepared.graph)
         return self
 
@@ -157,7 +161,7 @@ class Embedder(GraphEmbedder):
 
     def summary(self) -> Summary:
         """What the fit reports about itself."""
-        raise NotImplementedError
+        return Summary()
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header).
@@ -221,7 +225,7 @@ class Embedder(GraphEmbedder):
 
     def refitted(self, graph: Graph, n_components: int) -> Self:
         """Fitted on another graph, with vectors of this size."""
-        raise NotImplementedError
+        return clone(self).fit(graph)
 
     def with_fit(self, fit: Any) -> Self:
         """A copy that has learned something else."""
