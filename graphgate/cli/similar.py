@@ -17,6 +17,7 @@ from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from graphgate.estimators.embedder import Embedder
     from graphgate.graph.graph import Graph
 
 
@@ -35,26 +36,34 @@ def similar(
         typer.Option(help="Edge table or graph file, to list what two nodes have in common."),
     ] = None,
     nodes: Annotated[Path | None, typer.Option(help="Node table of that graph.")] = None,
+    explain: Annotated[
+        Path | None,
+        typer.Option(help="LinearGATE's model file, to list what similarities are made of."),
+    ] = None,
     out: TableOut = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     json: Json = None,
 ) -> None:
     """Find the most similar nodes by exact cosine similarity.
 
-    With --edges and --nodes, also list what they share: an edge, neighbors, words, categories.
+    With --edges and --nodes, also list what they share: an edge, neighbors, words, categories. With
+    --explain, also how much each view and each column contributes to the cosine.
     """
     if not node and out is None and json is None:
         raise InputError("querying all nodes needs --out FILE or --json FILE")
     if nodes is not None and edges is None:
         raise InputError("--nodes describes the nodes of a graph; add --edges FILE")
+    if explain is not None and edges is None:
+        raise InputError("--explain computes from the graph of the embedding; add --edges FILE")
     vectors = graphgate.read_embedding(embedding)
     ids = {str(name): name for name in vectors.ids.tolist()}
     queried = [ids.get(name, name) for name in node] if node else None
     neighbors = graphgate.similar(vectors, queried, n_neighbors=top)
     rows = similar_rows(neighbors)
     if edges is not None:
-        _add_shared(rows, graphgate.read_graph(edges, nodes))
-    write_result(json, {"similar": rows})
+        model = None if explain is None else graphgate.load_model(explain)
+        _add_shared(rows, graphgate.read_graph(edges, nodes), model)
+    write_result(json, {"similar": [_plain(row) for row in rows]})
     if out is not None:
         n, k = neighbors.neighbors.shape
         columns: dict[str, Any] = {
@@ -65,14 +74,19 @@ def similar(
         }
         if edges is not None:
             columns["shared"] = [row["shared"] for row in rows]
+        if explain is not None:
+            columns["because"] = [str(row["because"]) for row in rows]
         write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
         say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
     elif node:
         print_rows(rows)
 
 
-def _add_shared(rows: list[dict[str, Any]], graph: Graph) -> None:
-    """Add what each query node and each node similar to it share, as text."""
+def _add_shared(rows: list[dict[str, Any]], graph: Graph, model: Embedder | None) -> None:
+    """Add what each query node and each node similar to it share, as text.
+
+    With a model, also the `SimilarityParts` of their cosine.
+    """
     ids = {str(node): node for node in graph.ids.tolist()}
     for name, group in groupby(rows, itemgetter("node")):
         same = list(group)
@@ -82,7 +96,16 @@ def _add_shared(rows: list[dict[str, Any]], graph: Graph) -> None:
                 f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
             )
         names = [ids[str(other)] for other in others]
-        for row, traits in zip(
-            same, graphgate.compare_nodes(graph, ids[str(name)], names), strict=True
-        ):
+        compared = graphgate.compare_nodes(graph, ids[str(name)], names, model=model)
+        for row, traits in zip(same, compared, strict=True):
             row["shared"] = str(traits)
+            if traits.similarity is not None:
+                row["because"] = traits.similarity
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for JSON."""
+    if "because" not in row:
+        return row
+    parts = row["because"]
+    return row | {"because": {"views": parts.views, "sources": parts.sources}}

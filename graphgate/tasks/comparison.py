@@ -1,4 +1,4 @@
-"""What two nodes have in common: neighbors, words, categories."""
+"""What two nodes have in common: neighbors, words, categories; and why their vectors are alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphgate.errors import listing
+from graphgate.errors import InputError, listing
+from graphgate.estimators.embedder import Embedder
+from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
+from graphgate.linear.attribution import SimilarityParts
 from graphgate.tasks.description import indicators
 
 
@@ -22,12 +25,14 @@ class SharedTraits:
     neighbors : ids of the neighbors of both, those of lowest degree first.
     traits : (name, value) of words, categories and the like that both have, the rarest first. A
         feature that both have is (name, True).
+    similarity : what the cosine of their vectors is made of; None where no model was given.
     """
 
     node: Any
     connected: bool
     neighbors: list[Any]
     traits: list[tuple[str, Any]]
+    similarity: SimilarityParts | None = None
 
     def __str__(self) -> str:
         parts = ["an edge"] if self.connected else []
@@ -43,11 +48,16 @@ class SharedTraits:
         return "; ".join(parts) or "nothing"
 
 
-def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[SharedTraits]:
+def compare_nodes(
+    graph: Graph, node: Any, others: Sequence[Any], *, model: Embedder | None = None
+) -> list[SharedTraits]:
     """What a node shares with each of several others, such as its most similar nodes.
 
     The direction of edges makes no difference. Numbers are not compared, only words, categories,
     booleans, and features that are sparse or only 0 and 1.
+
+    model : a fitted `LinearGATE`, by which similarities are divided into what each view and each
+        column contributes.
 
     Examples
     --------
@@ -57,6 +67,9 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
     an edge; neighbor 2; town Ulm | neighbor 2; town Ulm
     """
     row, *rows = graph.rows([node, *others]).tolist()
+    similarities: Sequence[SimilarityParts | None] = [None] * len(rows)
+    if model is not None:
+        similarities = _linear(model).explain_similarity(node, others, graph)
     adjacency = graph.to_undirected().adjacency if graph.directed else graph.adjacency
     degrees, neighbors = np.diff(adjacency.indptr), _columns(adjacency, row)
     tables = [
@@ -64,7 +77,7 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
         for names, has in indicators(graph)
     ]
     shared = []
-    for other, other_row in zip(others, rows, strict=True):
+    for other, other_row, similarity in zip(others, rows, similarities, strict=True):
         common = np.intersect1d(neighbors, _columns(adjacency, other_row))
         common = common[np.argsort(degrees[common], kind="stable")]
         traits = [
@@ -74,8 +87,17 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
         ]
         rarest = [trait for _, trait in sorted(traits, key=itemgetter(0))]
         ids = graph.ids[common].tolist()
-        shared.append(SharedTraits(other, other_row in neighbors, ids, rarest))
+        shared.append(SharedTraits(other, other_row in neighbors, ids, rarest, similarity))
     return shared
+
+
+def _linear(model: Embedder) -> LinearGATE:
+    if not isinstance(model, LinearGATE):
+        raise InputError(
+            f"similarities are sums of views and columns only for a LinearGATE, not for a "
+            f"{type(model).__name__}; omit the model"
+        )
+    return model
 
 
 def _columns(matrix: sp.csr_array, row: int) -> np.ndarray:
