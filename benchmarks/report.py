@@ -570,9 +570,9 @@ def planted_weights(measurements: Records) -> str:
     found: dict[tuple[str, ...], dict[str, float]] = {}
     for each in measurements:
         if "planted" in each:
-            subject = (each["planted"], each.get("kind", ""))
             edges = {None: "", True: "carry groups", False: "random"}[each.get("edges")]
-            subject += (edges, str(each.get("informative", "")))
+            informative = str(each.get("informative", ""))
+            subject = (each["planted"], each.get("kind", ""), edges, informative)
             found.setdefault(subject, {})[each["vectors"]] = mean(each["nmi"])
     rows = [
         [*subject, *(f"{of[kind]:.1f}" if kind in of else "–" for kind in ("fixed", "chosen"))]

@@ -26,6 +26,9 @@ from graphgate.estimators.persistence import (
     save_gate,
 )
 from graphgate.graph.graph import Graph
+from graphgate.linear.coordinates import sources_of_rules
+from graphgate.linear.solution import column_weights
+from graphgate.linear.weights import MOST_SOURCES
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.training.loop import Schedule
@@ -199,6 +202,21 @@ class GATE(Embedder):
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention
         warn_of_equal_vectors(self.embedding_, graph)
         return self
+
+    def _graph_to_fit(self, X: Any, adjacency: Any = None) -> Graph:
+        """Without a preset, columns of attributes count for what the rest of the data supports."""
+        prepared = self._prepared
+        graph = super()._graph_to_fit(X, adjacency)
+        encoder = self.encoder_
+        if graph is prepared or self.preset is not None or encoder is None:
+            return graph
+        sources = sources_of_rules(encoder.rules_)
+        if self.fitted_on_.content != "attributes" or not 1 < len(sources) <= MOST_SOURCES:
+            return graph
+        weights = column_weights(graph, sources, current_processes())
+        by_name = dict(zip((source.name for source in sources), weights, strict=True))
+        self.encoder_ = encoder.weighted([by_name.get(rule.name, 1.0) for rule in encoder.rules_])
+        return graph.with_x(self.encoder_.weigh(graph.x), graph.feature_names, copy=False)
 
     def transform(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """The embedding of a graph, which may have nodes never seen in `fit`, (N, D).

@@ -30,7 +30,12 @@ from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.linear.attribution import SimilarityParts, similarity_parts
-from graphgate.linear.coordinates import MATRIX, FeatureSource, sources_of_groups
+from graphgate.linear.coordinates import (
+    MATRIX,
+    FeatureSource,
+    sources_of_groups,
+    sources_of_rules,
+)
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
@@ -296,11 +301,7 @@ class LinearGATE(Embedder):
             return WeightOptions()
         sources: list[FeatureSource] = []
         if content == "attributes" and self.encoder_ is not None:
-            sources = [
-                FeatureSource(rule.name, len(rule.feature_names), rule.kind == "words")
-                for rule in self.encoder_.rules_
-                if rule.feature_names
-            ]
+            sources = sources_of_rules(self.encoder_.rules_)
         if content == "features" or len(sources) > MOST_SOURCES:
             sources = [FeatureSource(MATRIX, graph.n_features)]
         if (groups := arguments.groups(self.groups, graph.n_features)) is not None:

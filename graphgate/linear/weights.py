@@ -20,7 +20,8 @@ from graphgate.linear.matrices import neighbor_means, times
 
 MOST_SOURCES = 256  # above which all features are one source
 FLOOR = 0.02  # weight of a source that nothing else supports
-TURNED = 4.0  # by how much own features count more, and means over many less, where these mislead
+LOUDEST = 5.6  # by how much own features count more where neighbors do not stand for them
+QUIETEST = 0.5  # and averages over many neighbors less
 SIGNIFICANT = (4.0, 7.0)  # z of what is noise, and of what is not
 ENOUGH = 0.0005  # R² that earns half of the weight
 ADDED = (0.0, 0.1)  # of the explained variance, the share that neighbors add to own columns
@@ -159,8 +160,12 @@ def view_weights(
     features = min(1.0, sum(w**_NORM for w in weights) ** (1 / _NORM))
     if "factors" not in base:  # nothing else to rely on
         features = 1.0
-    turned = TURNED ** ((1 - averaging(found, weights)) * features)
-    factors = {"own": turned, "context": 1 / turned, "deep": 1 / turned}
+    turned = (1 - averaging(found, weights)) * features
+    factors = {
+        "own": LOUDEST**turned,
+        "context": QUIETEST**turned,
+        "deep": QUIETEST**turned,
+    }
     balanced = {
         name: weight * factors.get(name, 1.0) for name, weight in base.items() if name != "factors"
     }

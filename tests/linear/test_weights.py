@@ -15,7 +15,8 @@ from graphgate.linear.matrices import neighbor_means
 from graphgate.linear.weights import (
     ENOUGH,
     FLOOR,
-    TURNED,
+    LOUDEST,
+    QUIETEST,
     averaging,
     ramp,
     supported,
@@ -66,7 +67,7 @@ def test_irrelevant_columns_do_not_drown_columns_that_agree():
 def test_own_features_are_raised_where_edges_join_unlike_nodes():
     unlike = fitted(PLANTED["unlike neighbors"](0).graph).model_.weights
     alike = fitted(PLANTED["missing values"](0).graph).model_.weights
-    turned = BASE | {"own": 0.5 * TURNED, "context": 1 / TURNED, "deep": 1 / TURNED}
+    turned = BASE | {"own": 0.5 * LOUDEST, "context": QUIETEST, "deep": QUIETEST}
     scale = unlike["shallow"]
     assert unlike == pytest.approx(
         {n: scale * w for n, w in turned.items()} | {"factors": 0.5}, rel=0.05
