@@ -33,7 +33,6 @@ CASES: dict[str, dict[str, Any]] = {
     "untied": {"dims": (128, 128), "tied_weights": False},
 }
 QUANTITIES = ("added_mb", "peak_memory_mb", "seconds")
-COMPLETE = "--nodes 3000,30000,100000 --json results/benchmarks/estimate.json"
 
 
 def measure(

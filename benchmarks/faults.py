@@ -14,9 +14,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import chain, zip_longest
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,8 @@ def start(work: Work) -> BaseProcess:
 
 def _quietly(work: Work) -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.dup2(nothing, 2)
+    for stream in (1, 2):
+        os.dup2(nothing, stream)
     work()
 
 
@@ -133,15 +133,10 @@ def contents() -> dict[str, bytes]:
 
 
 def differing_bits(one: dict[str, bytes], other: dict[str, bytes]) -> int:
-    """Files that only one side has differ in all their bits."""
-    total = 0
-    for name in one.keys() | other.keys():
-        a, b = one.get(name, b""), other.get(name, b"")
-        size = max(len(a), len(b))
-        if a != b:
-            pair = [np.frombuffer(part.ljust(size, b"\0"), dtype=np.uint8) for part in (a, b)]
-            total += int(np.unpackbits(pair[0] ^ pair[1]).sum()) + 8 * abs(len(a) - len(b))
-    return total
+    """Bytes that only one side has differ in all their bits."""
+    different = [name for name in one.keys() | other.keys() if one.get(name) != other.get(name)]
+    pairs = (zip_longest(one.get(name, b""), other.get(name, b"")) for name in different)
+    return sum(8 if None in pair else (pair[0] ^ pair[1]).bit_count() for pair in chain(*pairs))
 
 
 def kill_and_resume(
@@ -153,7 +148,8 @@ def kill_and_resume(
     half_written : files with their final name that were not complete after a kill.
     left_by_kill, left_after : hidden files after kills, and after the work was done again.
     """
-    counts: Counter[str] = Counter()
+    names = ("kills", "differing_bits", "half_written", "left_by_kill", "left_after")
+    counts = dict.fromkeys(names, 0)
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -180,5 +176,4 @@ def kill_and_resume(
                 counts["left_after"] += len(list(Path().glob(".*")))
         finally:
             os.chdir(here)
-    names = ("kills", "differing_bits", "half_written", "left_by_kill", "left_after")
-    return {name: counts[name] for name in names}
+    return counts

@@ -19,7 +19,6 @@ from graphgate.paper.experiments.experiment import QUICK, find_experiment
 from graphgate.paper.experiments.methods import find_row
 from graphgate.paper.experiments.reproduce import QUALITY
 
-COMPLETE = "--graphs FOLDER --json results/benchmarks/fits.json"
 FEW = 4  # epochs from which a long fit is projected
 EPOCHS = {"gate": 200}  # of a preset, where they are not among the parameters
 LIMIT = 16.0  # GiB that a fit may take

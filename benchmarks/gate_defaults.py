@@ -25,7 +25,6 @@ from graphgate.estimators.hyperparameters import find_preset
 from graphgate.graph.graph import Graph
 from graphgate.paper.experiments.quality import random_probe
 
-COMPLETE = "--graphs FOLDER --threads 1 --json results/benchmarks/gate_defaults.json"
 SETTINGS: dict[str, dict[str, Any]] = {
     "own": {},
     "own (64, 32)": {"dims": (64, 32)},

@@ -38,7 +38,6 @@ from graphgate.linear import linear_plan
 from graphgate.paper.experiments.quality import random_probe
 from graphgate.tasks.clustering import agreement, cluster_vectors
 
-COMPLETE = "--rounds 3 --json results/benchmarks/large.json"
 LINEAR: dict[str, Any] = {"mode": "linear"}
 EXACT = {"mode": "exact", "method": "gate", "batch_size": "full"}
 PARTS = {"mode": "parts", "method": "gate"}

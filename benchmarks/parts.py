@@ -36,10 +36,6 @@ FORMS: dict[str, dict[str, Any]] = {
     "whole": {"preset": "authors", "epochs": 200, "batch_size": "full"},
     "parts": {},
 }
-COMPLETE = (
-    "--graphs pubmed,wordnet,synthetic --nodes 100000,1000000 --threads 1 "
-    "--json results/benchmarks/parts.json"
-)
 _SMALL = 50_000  # nodes up to which parts have to be asked for
 _COLUMNS = 32  # of the reconstruction at a time
 

@@ -6,14 +6,13 @@ import signal
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from graphgate.paper.experiments.limited_run import is_memory_error
 
 OUT_OF_MEMORY = "out of memory"
-_context = multiprocessing.get_context("spawn")
 
 
 class Process:
@@ -25,13 +24,15 @@ class Process:
     limit : GiB beyond the address space that the imported libraries have taken.
     """
 
+    context: ClassVar[Any] = multiprocessing.get_context("spawn")
+
     def __init__(
         self, function: Callable[..., Iterator[Any]], *arguments: Any, limit: float | None = None
     ) -> None:
-        self._connection, child = _context.Pipe()
+        self._connection, child = self.context.Pipe()
         most = default_limit_gib() if limit is None else limit
         given = (child, most, torch.get_num_threads(), function, arguments)
-        self._process = _context.Process(target=_answer, args=given, daemon=True)
+        self._process = self.context.Process(target=_answer, args=given, daemon=True)
         self._process.start()
         child.close()
 
@@ -49,6 +50,10 @@ class Process:
 
     def ask(self) -> None:
         self._connection.send(None)
+
+    def answers_within(self, seconds: float) -> bool:
+        """Whether the value that was asked for arrives in this time."""
+        return bool(self._connection.poll(seconds))
 
     def end(self) -> None:
         """Kill the process, whatever it is doing."""

@@ -5,6 +5,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -26,6 +28,7 @@ MACHINE = (
 )
 Record = Mapping[str, Any]
 Records = list[dict[str, Any]]
+Cell = str | Callable[[Any], Any]  # a format, such as "{nodes:,}", or what makes the text
 
 
 def markdown(heads: Iterable[str], rows: Iterable[Iterable[Any]], align: str = "---:") -> str:
@@ -33,6 +36,25 @@ def markdown(heads: Iterable[str], rows: Iterable[Iterable[Any]], align: str = "
     heads = list(heads)
     rule = ["---", *[align] * (len(heads) - 1)]
     return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in [heads, rule, *rows])
+
+
+def table(columns: Mapping[str, Cell], records: Iterable[Record], align: str = "---:") -> str:
+    """One row per record, one column per head."""
+    rows = [[_text(cell, of) for cell in columns.values()] for of in records]
+    return markdown(columns, rows, align)
+
+
+def _text(cell: Cell, of: Record) -> str:
+    """A cell; why a measurement failed in place of numbers that it lacks."""
+    try:
+        return cell.format_map(of) if isinstance(cell, str) else str(cell(of))
+    except KeyError:
+        return "—" if of.get("status", "ok") == "ok" else str(of["status"])
+
+
+def median(name: str) -> Callable[[Record], str]:
+    """A cell with the median of a measurement, whose parts are separated by dots."""
+    return lambda of: number(reduce(getitem, name.split("."), of)["median"])
 
 
 def number(value: float) -> str:
@@ -58,8 +80,8 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
     """The Markdown of every table whose results are stored."""
     results = read(folder)
     made = {
-        name: table(results[source]["measurements"])
-        for name, (source, table) in TABLES.items()
+        name: make(results[source]["measurements"])
+        for name, (source, make) in TABLES.items()
         if source in results
     }
     return made | {"machine": machine(results)}
@@ -68,11 +90,9 @@ def tables(folder: Path = RESULTS) -> dict[str, str]:
 def machine(results: Mapping[str, Any]) -> str:
     """How the numbers were made: a line per benchmark."""
     lines = []
-    for name in MACHINE:
-        if result := results.get(name):
-            used = ", ".join(f"{library} {of}" for library, of in result["versions"].items())
-            where = f"{result['cpu']}, {result['threads']} threads; {used}"
-            lines.append(f"- `{result['command']}` on {where}.")
+    for result in (results[name] for name in MACHINE if name in results):
+        used = ", ".join(f"{library} {of}" for library, of in result["versions"].items())
+        lines.append("- `{command}` on {cpu}, {threads} threads; ".format_map(result) + f"{used}.")
     return "\n".join(lines)
 
 
@@ -81,32 +101,33 @@ def machine(results: Mapping[str, Any]) -> str:
 
 def epoch(datasets: Records) -> str:
     """Seconds per epoch; the others also as multiples of ours, with the quartiles of the rounds."""
-    return _by_peer("seconds per epoch", datasets, _epoch_cell, dense=True)
+    peers = PEERS | {"dense": "graphgate's dense products alone"}
+    return _by_peer("seconds per epoch", peers, datasets, _epoch_cell)
 
 
 def memory(datasets: Records) -> str:
     """MiB above the imported libraries, with the data and three epochs."""
-    return _by_peer("peak memory, MiB", datasets, _memory_cell)
+    return _by_peer("peak memory, MiB", PEERS, datasets, _memory_cell)
 
 
 def _by_peer(
-    title: str, datasets: Records, cell: Callable[[Record, str], str], *, dense: bool = False
+    title: str,
+    peers: Mapping[str, str],
+    datasets: Records,
+    cell: Callable[[Record, str], str],
 ) -> str:
-    titles = PEERS | ({"dense": "graphgate's dense products alone"} if dense else {})
-    rows = [[titles[peer], *(cell(of, peer) for of in datasets)] for peer in titles]
-    return markdown(
-        [title, *(TITLES[of["dataset"]] for of in datasets)], [row for row in rows if any(row[1:])]
-    )
+    rows = [[name, *(cell(of, peer) for of in datasets)] for peer, name in peers.items()]
+    heads = [title, *(TITLES[of["dataset"]] for of in datasets)]
+    return markdown(heads, [row for row in rows if any(row[1:])])
 
 
 def _epoch_cell(of: Record, peer: str) -> str:
-    seconds = of["epoch_seconds"].get(peer)
-    if seconds is None:
+    if peer not in of["epoch_seconds"]:
         return str(of["status"].get(peer, ""))
+    seconds = number(of["epoch_seconds"][peer]["median"])
     ratio = of["ratios"].get("ours/dense" if peer == "dense" else f"{peer}/ours")
-    told = "" if ratio is None else times(ratio)
-    told = f"graphgate {told}" if told and peer == "dense" else told
-    return number(seconds["median"]) + (f" ({told})" if told else "")
+    whose = "graphgate " if peer == "dense" else ""
+    return seconds if ratio is None else f"{seconds} ({whose}{times(ratio)})"
 
 
 def _memory_cell(of: Record, peer: str) -> str:
@@ -115,17 +136,14 @@ def _memory_cell(of: Record, peer: str) -> str:
 
 
 def growth(sizes: Records) -> str:
-    rows = []
-    for size in sizes:
-        cells = [size["status"], ""]
-        if size["status"] == "ok":
-            cells = [number(size["epoch_seconds"]["median"]), f"{size['peak_memory_mb']:,.0f}"]
-        rows.append([f"{size['nodes']:,}", f"{size['edges']:,}" if "edges" in size else "", *cells])
-    table = markdown(["nodes", "edges", "seconds per epoch", "peak memory, MiB"], rows)
+    """One row per size, and how time and memory grow with the number of nodes."""
+    columns: dict[str, Cell] = {"nodes": "{nodes:,}", "edges": "{edges:,}"}
+    columns |= {"seconds per epoch": median("epoch_seconds")}
+    columns |= {"peak memory, MiB": "{peak_memory_mb:,.0f}"}
     if not (powers := exponents(sizes)):
-        return table
+        return table(columns, sizes)
     return (
-        f"{table}\n\nTime grows as nodes to the power {powers['seconds']:.2f}, "
+        f"{table(columns, sizes)}\n\nTime grows as nodes to the power {powers['seconds']:.2f}, "
         f"memory as nodes to the power {powers['memory']:.2f}."
     )
 
@@ -148,29 +166,35 @@ def layouts(measured: Records) -> str:
     (of,) = measured
     threads = of["chosen"]["threads"]
     chosen = f"{of['chosen']['processes']} × {threads} thread{'s' if threads > 1 else ''}"
-    titles = {
-        "threads": "one after the other, on all cores",
-        "processes": "processes of one thread each",
-        "chosen": f"what the runner chose ({chosen})",
+    columns: dict[str, Cell] = {
+        "one after the other, on all cores": median("seconds.threads"),
+        "processes of one thread each": median("seconds.processes"),
+        f"what the runner chose ({chosen})": median("seconds.chosen"),
+        "chosen, against the better of the two": lambda of: times(of["ratios"]["chosen/better"]),
     }
-    rows = [[title, number(of["seconds"][name]["median"])] for name, title in titles.items()]
-    rows.append(["chosen, against the better of the two", times(of["ratios"]["chosen/better"])])
-    return markdown([f"{of['runs']} runs on {TITLES[of['dataset']]}", "seconds"], rows)
+    heads = [f"{of['runs']} runs on {TITLES[of['dataset']]}", "seconds"]
+    return markdown(heads, [[title, _text(cell, of)] for title, cell in columns.items()])
 
 
 def estimate(runs: Records) -> str:
     """Estimated and measured: medians, and quartiles of the ratio."""
-    rows = []
-    for run in runs:
-        cells = [f"{run['nodes']:,}", run["case"]]
-        for what in ("peak_memory_mb", "seconds"):
-            estimated, seen, ratio = (run[what][key] for key in ("estimated", "measured", "ratio"))
-            off = [f"{ratio[name] - 1:+.0%}" for name in ("median", "low", "high")]
-            cells += [number(estimated), number(seen), f"{off[0]} ({off[1]} to {off[2]})"]
-        rows.append(cells)
+    rows = [
+        [
+            f"{run['nodes']:,}",
+            run["case"],
+            *_estimated(run["peak_memory_mb"]),
+            *_estimated(run["seconds"]),
+        ]
+        for run in runs
+    ]
     heads = ["nodes", "case", "peak, MiB: estimated", "measured", "error"]
     seconds = f"s of {runs[0]['epochs']} epochs: estimated"
     return markdown([*heads, seconds, "measured", "error"], rows)
+
+
+def _estimated(of: Record) -> list[str]:
+    off, low, high = (f"{of['ratio'][name] - 1:+.0%}" for name in ("median", "low", "high"))
+    return [number(of["estimated"]), number(of["measured"]), f"{off} ({low} to {high})"]
 
 
 # --- files, commands, the page -------------------------------------------------------------------
@@ -205,24 +229,17 @@ def commands(measured: Records) -> str:
 
 def explorer(pages: Records) -> str:
     """The page of every graph: its size, when it is drawn first, and how it follows the pointer."""
-    measures = ("seconds_to_first_drawing", "seconds_until_it_moves", "frames_a_second_panning")
-    heads = ["graph", "nodes", "edges", "page, MB", "first drawing, s", "can be moved, s"]
-    return markdown(
-        [*heads, "frames per second, panning", "if every one is redrawn"],
-        [
-            [
-                TITLES.get(page["graph"], "synthetic"),
-                f"{page['nodes']:,}",
-                f"{page['edges']:,}",
-                f"{page['page_megabytes']:.1f}",
-                *(
-                    number(page[measure]["median"])
-                    for measure in (*measures, "frames_a_second_if_all_are_drawn_anew")
-                ),
-            ]
-            for page in pages
-        ],
-    )
+    columns: dict[str, Cell] = {
+        "graph": lambda page: TITLES.get(page["graph"], "synthetic"),
+        "nodes": "{nodes:,}",
+        "edges": "{edges:,}",
+        "page, MB": "{page_megabytes:.1f}",
+        "first drawing, s": median("seconds_to_first_drawing"),
+        "can be moved, s": median("seconds_until_it_moves"),
+        "frames per second, panning": median("frames_a_second_panning"),
+        "if every one is redrawn": median("frames_a_second_if_all_are_drawn_anew"),
+    }
+    return table(columns, pages)
 
 
 # --- quality -------------------------------------------------------------------------------------
@@ -230,24 +247,20 @@ def explorer(pages: Records) -> str:
 
 def linear(graphs: Records) -> str:
     """Seconds of LinearGATE, and its time as a fraction of GATE's and a multiple of an SVD's."""
-    rows = [
-        [
-            of["graph"],
-            f"{of['nodes']:,}",
-            f"{of['edges']:,}",
-            number(of["seconds"]["linear"]["median"]),
-            f"1/{1 / of['ratios']['linear/gate']['median']:.0f}",
-            times(of["ratios"]["linear/svd"]) if "linear/svd" in of["ratios"] else "—",
-        ]
-        for of in graphs
-    ]
-    heads = ["graph", "nodes", "edges", "seconds", "of GATE's time", "of a truncated SVD's"]
-    return markdown(heads, rows)
+    columns: dict[str, Cell] = {
+        "graph": "{graph}",
+        "nodes": "{nodes:,}",
+        "edges": "{edges:,}",
+        "seconds": median("seconds.linear"),
+        "of GATE's time": lambda of: f"1/{1 / of['ratios']['linear/gate']['median']:.0f}",
+        "of a truncated SVD's": lambda of: times(of["ratios"]["linear/svd"]),
+    }
+    return table(columns, graphs)
 
 
 def fits(measured: Records) -> str:
     """Seconds of a fit, and the peak of its process in GiB; projected ones are marked."""
-    cells = {(of["method"], of["graph"]): _fit_cell(of) for of in measured}
+    cells = {(of["method"], of["graph"]): _text(_fit_cell, of) for of in measured}
     graphs = list(dict.fromkeys(of["graph"] for of in measured))
     rows = [
         [find_row(method).title, *(cells.get((method, graph), "—") for graph in graphs)]
@@ -258,8 +271,6 @@ def fits(measured: Records) -> str:
 
 
 def _fit_cell(of: Record) -> str:
-    if of["status"] != "ok":
-        return str(of["status"])
     seconds, about = of["seconds"], "≈ " if of["projected"] else ""
     shown = f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2g}"
     return f"{about}{shown} ({of['peak_memory_mb'] / 1024:.1f})"
@@ -290,41 +301,44 @@ def _differences(own: float, authors: float, ratio: float) -> list[str]:
 
 def cluster_number(kinds: Records) -> str:
     """One row per kind of graph, and how many runs are right."""
-    rows, right = [], []
-    for of in kinds:
-        blocks, chosen = of["blocks"], of["clusters"]
-        right += [abs(k - blocks) <= 1 if blocks > 1 else k == 1 for k in chosen]
-        clusters = ", ".join("none" if k == 1 else str(k) for k in chosen)
-        blocks = "none" if blocks == 1 else blocks
-        rows.append([of["kind"], f"{of['nodes']:,}", blocks, clusters])
-    heads = f"| graph | nodes | blocks | found, {len(chosen)} seeds |\n| --- | ---: | ---: | --- |"
-    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    columns: dict[str, Cell] = {
+        "graph": "{kind}",
+        "nodes": "{nodes:,}",
+        "blocks": lambda of: _clusters(of["blocks"]),
+        f"found, {len(kinds[0]['clusters'])} seeds": lambda of: ", ".join(
+            map(_clusters, of["clusters"])
+        ),
+    }
+    right = [
+        abs(found - of["blocks"]) <= 1 if of["blocks"] > 1 else found == 1
+        for of in kinds
+        for found in of["clusters"]
+    ]
+    lines = table(columns, kinds).splitlines()
+    lines[1] = "| --- | ---: | ---: | --- |"
     truth = "Within one of the truth, or none where there are none"
-    return "\n".join([heads, *lines, "", f"{truth}: {sum(right)} of {len(right)} runs."])
+    return "\n".join([*lines, "", f"{truth}: {sum(right)} of {len(right)} runs."])
+
+
+def _clusters(number: int) -> str:
+    return "none" if number == 1 else str(number)
 
 
 # --- large graphs --------------------------------------------------------------------------------
 
 
 def large(measured: Records) -> str:
-    heads = ["nodes", "edges", "method", "memory limit", "processes", "seconds", "peak", "NMI"]
-    return markdown(
-        heads,
-        [
-            [
-                f"{run['nodes']:,}",
-                f"{run['edges']:,}",
-                _mode(run),
-                run["memory_limit"] or "—",
-                run["processes"],
-                f"{run['seconds']:.0f}",
-                f"{run['peak_memory_mb'] / 1024:.2f} GiB",
-                f"{100 * run['nmi']:.1f}",
-            ]
-            for run in measured
-            if run["mode"] != "columns"
-        ],
-    )
+    columns: dict[str, Cell] = {
+        "nodes": "{nodes:,}",
+        "edges": "{edges:,}",
+        "method": _mode,
+        "memory limit": lambda run: run["memory_limit"] or "—",
+        "processes": "{processes}",
+        "seconds": "{seconds:.0f}",
+        "peak": lambda run: f"{run['peak_memory_mb'] / 1024:.2f} GiB",
+        "NMI": lambda run: f"{100 * run['nmi']:.1f}",
+    }
+    return table(columns, [run for run in measured if run["mode"] != "columns"])
 
 
 def _mode(run: Record) -> str:
@@ -338,34 +352,32 @@ def _mode(run: Record) -> str:
 def processes(measured: Records) -> str:
     """Runs by two processes beside the same ones by one."""
     runs = [run for run in measured if run["mode"] != "columns"]
-    asked = {id(run): (run["nodes"], _mode(run), run["memory_limit"]) for run in runs}
-    alone = {asked[id(run)]: run["seconds"] for run in runs if run["processes"] == 1}
-    rows = [
-        [
-            f"{run['nodes']:,}",
-            _mode(run),
-            f"{alone[asked[id(run)]]:.0f} s",
-            f"{run['seconds']:.0f} s",
-            f"{run['seconds'] / alone[asked[id(run)]]:.2f}",
-            f"{spent:.1f} s" if (spent := run.get("communicating_seconds")) is not None else "—",
-        ]
+    pairs = [
+        together | {"alone": run["seconds"], "ratio": together["seconds"] / run["seconds"]}
+        for together in runs
         for run in runs
-        if run["processes"] > 1 and asked[id(run)] in alone
+        if (run["processes"], together["processes"]) == (1, 2)
+        and all(run[name] == together[name] for name in ("nodes", "memory_limit"))
+        and _mode(run) == _mode(together)
     ]
-    heads = ["nodes", "method", "one process", "two processes", "ratio", "of it communicating"]
-    return markdown(heads, rows)
+    columns: dict[str, Cell] = {
+        "nodes": "{nodes:,}",
+        "method": _mode,
+        "one process": "{alone:.0f} s",
+        "two processes": "{seconds:.0f} s",
+        "ratio": "{ratio:.2f}",
+        "of it communicating": lambda run: f"{run['communicating_seconds']:.1f} s",
+    }
+    return table(columns, pairs)
 
 
 def columns(measured: Records) -> str:
-    rows = [
-        [
-            of["coordinates"],
-            *(f"{mean(of[name]):.2f} ± {stdev(of[name]):.2f}" for name in ("accuracy", "nmi")),
-        ]
-        for of in measured
-        if of["mode"] == "columns"
-    ]
-    return markdown(["coordinates, at 100,000 nodes", "probe accuracy", "NMI of k-means"], rows)
+    columns: dict[str, Cell] = {
+        "coordinates, at 100,000 nodes": "{coordinates}",
+        "probe accuracy": lambda of: f"{mean(of['accuracy']):.2f} ± {stdev(of['accuracy']):.2f}",
+        "NMI of k-means": lambda of: f"{mean(of['nmi']):.2f} ± {stdev(of['nmi']):.2f}",
+    }
+    return table(columns, [of for of in measured if of["mode"] == "columns"])
 
 
 def parts(fits: Records) -> str:
@@ -373,33 +385,25 @@ def parts(fits: Records) -> str:
     groups: dict[Any, Records] = {}
     for fit in fits:
         groups.setdefault((fit["graph"], fit["form"], fit.get("nodes")), []).append(fit)
-    heads = ["graph", "nodes", "trained on", "seeds", "CPU seconds", "peak"]
-    heads += ["feature loss², per node", "structure loss, per pair", "loss / that of the whole"]
-    heads += ["accuracy, validation / test"]
-    return markdown(heads, [_parts_row(group, fits) for group in groups.values()])
 
+    def average(name: str, form: str) -> Cell:
+        return lambda same: format(mean(of[name] for of in same["fits"]), form)
 
-def _parts_row(same: Records, fits: Records) -> list[str]:
-    fit = same[0]
-    nodes = f"{fit['nodes']:,}" if "nodes" in fit else "—"
-    form = "the whole" if fit["form"] == "whole" else "parts"
-    cells = [fit["graph"], nodes, form, str(len(same))]
-    if fit["status"] != "ok":
-        return [*cells, fit["status"], *["—"] * 5]
-    scores = [
-        f"{mean(of['accuracy'][split] for of in same):.1f}"
-        for split in ("val", "test")
-        if "accuracy" in fit
-    ]
-    return [
-        *cells,
-        f"{mean(of['cpu_seconds'] for of in same):.0f}",
-        f"{max(of['peak_memory_mb'] for of in same) / 1024:.2f} GiB",
-        f"{mean(of['feature_square_per_node'] for of in same):.4g}",
-        f"{mean(of['structure_per_pair'] for of in same):.4g}",
-        _relative_loss(same, fits),
-        " / ".join(scores) or "—",
-    ]
+    columns: dict[str, Cell] = {
+        "graph": "{graph}",
+        "nodes": "{nodes:,}",
+        "trained on": lambda of: "the whole" if of["form"] == "whole" else "parts",
+        "seeds": lambda of: len(of["fits"]),
+        "CPU seconds": average("cpu_seconds", ".0f"),
+        "peak": lambda of: f"{max(f['peak_memory_mb'] for f in of['fits']) / 1024:.2f} GiB",
+        "feature loss², per node": average("feature_square_per_node", ".4g"),
+        "structure loss, per pair": average("structure_per_pair", ".4g"),
+        "loss / that of the whole": lambda of: _relative_loss(of["fits"], fits),
+        "accuracy, validation / test": lambda of: " / ".join(
+            f"{mean(f['accuracy'][split] for f in of['fits']):.1f}" for split in ("val", "test")
+        ),
+    }
+    return table(columns, [same[0] | {"fits": same} for same in groups.values()])
 
 
 def _relative_loss(same: Records, fits: Records) -> str:
@@ -407,11 +411,7 @@ def _relative_loss(same: Records, fits: Records) -> str:
 
     Losses per node and per pair are then those of as many nodes and pairs.
     """
-    whole = [
-        fit
-        for fit in fits
-        if (fit["graph"], fit["form"], fit["status"]) == (same[0]["graph"], "whole", "ok")
-    ]
+    whole = [fit for fit in fits if (fit["graph"], fit["form"]) == (same[0]["graph"], "whole")]
     if not whole or whole[0] is same[0]:
         return "—"
 
@@ -424,19 +424,17 @@ def _relative_loss(same: Records, fits: Records) -> str:
 
 
 def two_hosts(methods: Records) -> str:
-    heads = ["method", "seconds", "sent by each host", "difference from one process"]
-    return markdown(
-        heads,
-        [
-            [
-                of["method"],
-                f"{of['seconds']:.0f}",
-                " and ".join(f"{sent / 2**20:.0f} MiB" for sent in of["bytes_sent"]),
-                f"{of['difference']:.1g}" if of["difference"] else "none",
-            ]
-            for of in methods
-        ],
-    )
+    columns: dict[str, Cell] = {
+        "method": "{method}",
+        "seconds": "{seconds:.0f}",
+        "sent by each host": lambda of: " and ".join(
+            f"{sent / 2**20:.0f} MiB" for sent in of["bytes_sent"]
+        ),
+        "difference from one process": lambda of: (
+            f"{of['difference']:.1g}" if of["difference"] else "none"
+        ),
+    }
+    return table(columns, methods)
 
 
 def resources(measured: Records) -> str:
@@ -452,54 +450,51 @@ def resources(measured: Records) -> str:
 
 
 def store_add(measured: Records) -> str:
-    heads = [
-        *("method", "stored nodes", "seconds per batch", "of a processor", "vectors updated"),
-        *("cosine of new nodes", "of all after ten batches", "difference after refresh"),
-    ]
-    rows = [
-        [
-            TITLES[of["method"]],
-            f"{of['nodes']:,}",
-            f"{of['seconds']['median']:.1f}",
-            f"{of['cpu_seconds']['median']:.1f}",
-            f"{of['updated']['median']:,.0f}",
-            *(
-                f"{near['5 %']:.6f}, at least {near['smallest']:.6f}"
-                for near in (of["new"], of["after ten batches"]["all"])
-            ),
-            f"{of['largest difference after refresh']:.1g}",
-        ]
-        for of in measured
-        if of["part"] == "add"
-    ]
-    return markdown(heads, rows)
+    columns: dict[str, Cell] = {
+        "method": lambda of: TITLES[of["method"]],
+        "stored nodes": "{nodes:,}",
+        "seconds per batch": "{seconds[median]:.1f}",
+        "of a processor": "{cpu_seconds[median]:.1f}",
+        "vectors updated": "{updated[median]:,.0f}",
+        "cosine of new nodes": "{new[5 %]:.6f}, at least {new[smallest]:.6f}",
+        "of all after ten batches": (
+            "{after ten batches[all][5 %]:.6f}, at least {after ten batches[all][smallest]:.6f}"
+        ),
+        "difference after refresh": "{largest difference after refresh:.1g}",
+    }
+    return table(columns, [of for of in measured if of["part"] == "add"])
 
 
 def store_days(measured: Records) -> str:
-    heads = ["graph", "store", "model of everything", "old probe before", "and after the refit"]
-    rows = [
-        [
-            TITLES[of["graph"]],
-            *(f"{of[name]:.1f}" for name in ("store", "everything")),
-            *(f"{of['old probe'][name]:.1f}" for name in ("before", "after")),
-        ]
-        for of in measured
-        if of["part"] == "days"
-    ]
-    return markdown(heads, rows)
+    columns: dict[str, Cell] = {
+        "graph": lambda of: TITLES[of["graph"]],
+        "store": "{store:.1f}",
+        "model of everything": "{everything:.1f}",
+        "old probe before": "{old probe[before]:.1f}",
+        "and after the refit": "{old probe[after]:.1f}",
+    }
+    return table(columns, [of for of in measured if of["part"] == "days"])
 
 
 def store_checks(measured: Records) -> str:
+    checks = {
+        "kills": (
+            "{kills} kills during `add` and `refit`",
+            "{before} times the version before, {after} times the one after, never anything else; "
+            "the batch could be added again every time",
+        ),
+        "recall": (
+            "ten nearest of {nodes:,} vectors of size {size}, by the index",
+            "{recall:.1%} of them found; {build_cpu_seconds:.0f} s of a processor to build the "
+            "index",
+        ),
+    }
     parts = {of["part"]: of for of in measured}
-    rows = []
-    if kills := parts.get("kills"):
-        outcome = f"{kills['before']} times the version before, {kills['after']} times the one "
-        outcome += "after, never anything else; the batch could be added again every time"
-        rows.append([f"{kills['kills']} kills during `add` and `refit`", outcome])
-    if of := parts.get("recall"):
-        vectors = f"ten nearest of {of['nodes']:,} vectors of size {of['size']}, by the index"
-        seconds = f"{of['build_cpu_seconds']:.0f} s of a processor to build the index"
-        rows.append([vectors, f"{of['recall']:.1%} of them found; {seconds}"])
+    rows = [
+        [text.format_map(parts[part]) for text in texts]
+        for part, texts in checks.items()
+        if part in parts
+    ]
     return markdown(["checked", "result"], rows)
 
 
@@ -508,10 +503,10 @@ def service(measured: Records) -> str:
     failed = sum(n for status, n in odd["statuses"].items() if status.startswith("5"))
     rows = [
         [
-            f"{load['nodes']:,} nodes, {load['components']} columns, top {load['top']}, "
-            f"{load['connections']} connections for {load['seconds']} s",
-            f"{load['requests_per_second']:,.0f} requests per second, 99 % of them within "
-            f"{load['latency_ms']['p99']:.0f} ms",
+            "{nodes:,} nodes, {components} columns, top {top}, {connections} connections for "
+            "{seconds} s".format_map(load),
+            "{requests_per_second:,.0f} requests per second, 99 % of them within "
+            "{latency_ms[p99]:.0f} ms".format_map(load),
         ],
         [
             f"{odd['requests']:,} malformed requests",
@@ -523,12 +518,21 @@ def service(measured: Records) -> str:
 
 def faults(kinds: Records) -> str:
     """What kills left behind, by kind of work."""
-    names = ["kills", "differing_bits", "half_written", "left_by_kill", "left_after"]
-    rows = [[of["kind"], *(f"{of[name]:,}" for name in names)] for of in kinds]
-    heads = ["killed", "kills", "differing bits after resuming", "half-written files"]
-    return markdown([*heads, "hidden files after the kill", "and after resuming"], rows)
+    columns: dict[str, Cell] = {
+        "killed": "{kind}",
+        "kills": "{kills:,}",
+        "differing bits after resuming": "{differing_bits:,}",
+        "half-written files": "{half_written:,}",
+        "hidden files after the kill": "{left_by_kill:,}",
+        "and after resuming": "{left_after:,}",
+    }
+    return table(columns, kinds)
 
 
+_OWN_NAME = (
+    *(epoch, growth, layouts, estimate, reading, commands, explorer, linear, fits),
+    *(cluster_number, large, parts, two_hosts, service, faults),
+)
 # Table -> the benchmark whose measurements it shows, and what makes it.
 # --- weights chosen from the graph ---------------------------------------------------------------
 
@@ -582,10 +586,7 @@ def planted_weights(measurements: Records) -> str:
 
 
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
-    **{table.__name__: (table.__name__, table) for table in (epoch, growth, layouts, estimate)},
-    **{table.__name__: (table.__name__, table) for table in (reading, commands, explorer, linear)},
-    **{table.__name__: (table.__name__, table) for table in (fits, cluster_number, large, parts)},
-    **{table.__name__: (table.__name__, table) for table in (two_hosts, service, faults)},
+    **{make.__name__: (make.__name__, make) for make in _OWN_NAME},
     "memory": ("epoch", memory),
     "defaults": ("gate_defaults", gate_defaults),
     "processes": ("large", processes),

@@ -5,18 +5,19 @@
 A benchmark is a module with a generator `measure`, whose parameters are its options. It yields
 measurements: what is measured, as a dictionary, and a function that measures it. With `--rounds`,
 all measurements take turns, and numbers are medians. Measurements that the file already has are
-kept, unless `--renew`. `COMPLETE`, if a benchmark has it, is the options that make the whole file,
-of which a call may renew a part.
+kept, unless `--renew`, and so is the command that began the file.
 """
 
 import argparse
 import json
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from statistics import median
@@ -43,12 +44,11 @@ def main(package: str) -> None:
     path, renew, rounds = (given.pop(option) for option in ("json", "renew", "rounds"))
     if (threads := given.pop("threads")) is not None:
         torch.set_num_threads(threads)
-    complete = getattr(benchmark, "COMPLETE", None)
-    options = " ".join(map(_bare, arguments)) if complete is None else complete
-    result: dict[str, Any] = {"measurements": []}
+    command = " ".join(["python", "-m", package, name, *map(_bare, arguments)])
+    result: dict[str, Any] = {"command": command, "measurements": []}
     if path is not None and path.exists():
         result |= json.loads(path.read_text("utf-8"))
-    result |= description(f"python -m {package} {name} {options}".rstrip())
+    result |= description()
     run(partial(benchmark.measure, **given), result, path, rounds=rounds, renew=renew)
 
 
@@ -82,12 +82,12 @@ def run(
     """Add measurements to a result, or replace stored ones, and store it after each."""
     stored: list[dict[str, Any]] = result["measurements"]
     before = [] if renew else list(stored)
-    made: dict[str, list[dict[str, Any]]] = {}
+    made: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for _ in range(rounds):
         for subject, work in measure():
             if any(subject.items() <= known.items() for known in before):
                 continue
-            values = made.setdefault(json.dumps(subject), [])
+            values = made[json.dumps(subject)]
             values.append(work())
             print(subject, values[-1], flush=True)
             same = (at for at, known in enumerate(stored) if subject.items() <= known.items())
@@ -109,11 +109,11 @@ def combined(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     return rounds[-1] | medians | {"rounds": rounds}
 
 
-def description(command: str) -> dict[str, Any]:
-    """Command, versions, threads and processor, which head every result."""
+def description() -> dict[str, Any]:
+    """Versions, threads and processor, which head every result."""
+    geometric = find_spec("torch_geometric") and {"torch_geometric": version("torch_geometric")}
     return {
-        "command": command,
-        "versions": versions() | _geometric(),
+        "versions": versions() | (geometric or {}),
         "threads": torch.get_num_threads(),
         "cpu": processor(),
     }
@@ -123,13 +123,6 @@ def _bare(argument: str) -> str:
     """Results are published, so a path on this machine is cut down to its last part."""
     name, sign, value = argument.rpartition("=")
     return f"{name}{sign}{Path(value).name}" if Path(value).is_absolute() else argument
-
-
-def _geometric() -> dict[str, str]:
-    try:
-        return {"torch_geometric": version("torch_geometric")}
-    except PackageNotFoundError:
-        return {}
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -10,7 +10,7 @@ and scaling, on `splits` random splits, so that accuracies of the same split can
 nodes are never looked at. Clusters are those of k-means, of several seeds, and are compared with
 the classes of the validation nodes of all splits. The AUC is of validation edges of the
 comparison's split, which are hidden together with its test edges. With `--planted 1`, also the
-clusters of graphs with planted groups (`graphgate.datasets.planted`), of five seeds.
+clusters of graphs with planted groups (`benchmarks.planted_graphs`), of five seeds.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,9 +22,9 @@ from sklearn.metrics import normalized_mutual_info_score, roc_auc_score
 from sklearn.preprocessing import normalize
 
 from benchmarks.inputs import graph_names, load
+from benchmarks.planted_graphs import N_GROUPS, PLANTED, Planted, irrelevant_columns
 from benchmarks.runner import Measurements
 from graphgate import LinearGATE
-from graphgate.datasets.planted import N_GROUPS, PLANTED, Planted, irrelevant_columns
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import split_links
 from graphgate.paper.baselines.smoothing import RawSVD, Smoothing

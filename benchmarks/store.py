@@ -27,7 +27,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.inputs import load
 from benchmarks.processes import Process
-from benchmarks.runner import Measurements, spread
+from benchmarks.runner import Measurements, spread, timed
 from benchmarks.synthetic import block_graph
 from graphgate import GATE, Graph, LinearGATE, Store, UnknownNodesWarning
 from graphgate.store.vector_index import VectorIndex
@@ -97,14 +97,13 @@ def grown(n: int, seed: int = 0) -> tuple[Graph, list[Graph]]:
     return Graph.from_edges(whole.x[:n], base), stages
 
 
-def batch_of(stage: Graph, start: int) -> Graph:
-    """What is new in a stage: nodes from `start` on, and their edges."""
-    new = stage.adjacency[start:].tocoo()
-    rows, columns = new.row + start, new.col
-    keep = (columns < start) | (rows > columns)
-    ids = np.union1d(np.arange(start, stage.n_nodes), columns)
-    pairs = np.stack([rows[keep], columns[keep]], axis=1)
-    return Graph.from_edges(stage.x[ids], pairs, ids=ids)
+def new_part(graph: Graph, start: int, stop: int) -> Graph:
+    """The nodes from start to stop, with their edges to these and to earlier nodes."""
+    near = np.union1d(np.arange(start, stop), graph.adjacency[start:stop].indices)
+    part = graph.take(near[near < stop])
+    known = np.flatnonzero(near[near < stop] < start)
+    old = part.adjacency[known][:, known].tocoo()
+    return part.without_edges(np.stack([known[old.row], known[old.col]], axis=1))
 
 
 def fitted(method: str, n: int) -> Any:
@@ -120,10 +119,9 @@ def measure_add(n: int, model: Any) -> dict[str, Any]:
         created = time.perf_counter() - start
         wall, cpu, changes = [], [], []
         for at, stage in enumerate(stages):
-            batch = batch_of(stage, n + at * BATCH_NODES)
-            clock, used = time.perf_counter(), time.process_time()
-            changes.append(store.add(batch))
-            wall.append(time.perf_counter() - clock)
+            batch = new_part(stage, n + at * BATCH_NODES, stage.n_nodes)
+            used = time.process_time()
+            wall.append(timed(lambda batch=batch: changes.append(store.add(batch))))  # type: ignore[misc]
             cpu.append(time.process_time() - used)
         new, at_first = changes[0].added.vectors, model().transform(stages[0])[n:]
         exact = model().transform(stages[-1])
@@ -150,10 +148,12 @@ def measure_add(n: int, model: Any) -> dict[str, Any]:
 # --- ten days ------------------------------------------------------------------------------------
 
 
-def accuracy(vectors: np.ndarray, labels: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
-    rows = normalize(vectors)
-    probe = LogisticRegression(max_iter=1000).fit(rows[train], labels[train])
-    return 100 * float(probe.score(rows[test], labels[test]))
+def trained_probe(vectors: np.ndarray, labels: np.ndarray, train: np.ndarray) -> Any:
+    return LogisticRegression(max_iter=1000).fit(normalize(vectors)[train], labels[train])
+
+
+def accuracy(probe: Any, vectors: np.ndarray, labels: np.ndarray, test: np.ndarray) -> float:
+    return 100 * float(probe.score(normalize(vectors)[test], labels[test]))
 
 
 def measure_days(name: str, folder: str, seed: int) -> dict[str, Any]:
@@ -172,30 +172,22 @@ def measure_days(name: str, folder: str, seed: int) -> dict[str, Any]:
             store.add(new_part(whole, start, stop))
             if day == BATCHES // 2:
                 near, seen, known = summary(store.cosines_to_exact()), train[:stop], labels[:stop]
-                rows = normalize(store.vectors().vectors)
-                probe = LogisticRegression(max_iter=1000).fit(rows[seen], known[seen])
-                before = 100 * probe.score(rows[~seen], known[~seen])
+                old = trained_probe(store.vectors().vectors, known, seen)
+                before = accuracy(old, store.vectors().vectors, known, ~seen)
                 drift = store.refit()
-                rows = normalize(store.vectors().vectors)
-                after = 100 * probe.score(rows[~seen], known[~seen])
-        final = accuracy(store.vectors().vectors, labels, train, later)
-    everything = LinearGATE(random_state=seed).fit(whole).embedding_
+                after = accuracy(old, store.vectors().vectors, known, ~seen)
+        embeddings = {"store": store.vectors().vectors}
+    embeddings["everything"] = LinearGATE(random_state=seed).fit(whole).embedding_
+    scores = {
+        name: accuracy(trained_probe(z, labels, train), z, labels, later)
+        for name, z in embeddings.items()
+    }
     return {
-        "store": final,
-        "everything": accuracy(everything, labels, train, later),
+        **scores,
         "old probe": {"before": before, "after": after},
         "cosines before the refit": near,
         "drift": drift.to_dict()["sentences"],
     }
-
-
-def new_part(whole: Graph, start: int, stop: int) -> Graph:
-    """The nodes from start to stop, with their edges to these and to earlier nodes."""
-    near = np.union1d(np.arange(start, stop), whole.adjacency[start:stop].indices)
-    part = whole.take(near[near < stop])
-    known = np.flatnonzero(near[near < stop] < start)
-    old = part.adjacency[known][:, known].tocoo()
-    return part.without_edges(np.stack([known[old.row], known[old.col]], axis=1))
 
 
 # --- kills ---------------------------------------------------------------------------------------
@@ -206,19 +198,14 @@ def writer(path: Path, action: str, batch: Graph) -> Iterator[dict[str, Any]]:
     warnings.simplefilter("ignore")
     store = Store.open(path)
     yield {}
-    start = time.perf_counter()
-    if action == "add":
-        store.add(batch)
-    else:
-        store.refit()
-    yield {"seconds": time.perf_counter() - start}
+    yield {"seconds": timed(partial(store.add, batch) if action == "add" else store.refit)}
 
 
 def measure_kills(count: int, seed: int) -> dict[str, Any]:
     """Kill writers at random moments; the store must be the version before or after, exactly."""
     rng = np.random.default_rng(seed)
-    base, stages = grown(3000, seed)
-    batch, states = batch_of(stages[0], 3000), {"before": 0, "after": 0}
+    base, (grown_once, *_) = grown(3000, seed)
+    batch, states = new_part(grown_once, 3000, grown_once.n_nodes), {"before": 0, "after": 0}
     with tempfile.TemporaryDirectory() as folder:
         origin, path = Path(folder) / "origin", Path(folder) / "store"
         Store.create(origin, base, LinearGATE(16, random_state=0, progress=False))
@@ -234,19 +221,17 @@ def measure_kills(count: int, seed: int) -> dict[str, Any]:
                 process.end()
                 continue
             process.ask()
-            time.sleep(rng.uniform(0, whole[action]))
+            process.answers_within(rng.uniform(0, whole[action]))
             process.end()
             store = Store.open(path)
             state = "before" if store.version == 1 else "after"
             states[state] += 1
-            expected = stages[0] if (state, action) == ("after", "add") else base
-            if store.graph().fingerprint() != expected.fingerprint():
-                raise SystemExit(f"kill {turn}: the graph is that of neither version")
-            if store.vectors().vectors.shape[0] != expected.n_nodes:
-                raise SystemExit(f"kill {turn}: the vectors are those of neither version")
+            expected = grown_once if (state, action) == ("after", "add") else base
+            assert store.graph().fingerprint() == expected.fingerprint(), f"kill {turn}: the graph"
+            assert len(store.vectors().vectors) == expected.n_nodes, f"kill {turn}: the vectors"
             store.add(batch)
-            if store.graph().fingerprint() != stages[0].fingerprint():
-                raise SystemExit(f"kill {turn}: the batch could not be added again")
+            again = store.graph().fingerprint()
+            assert again == grown_once.fingerprint(), f"kill {turn}: the batch, added again"
     return {"kills": count, **states}
 
 
@@ -256,12 +241,10 @@ def measure_kills(count: int, seed: int) -> dict[str, Any]:
 def measure_recall(n: int) -> dict[str, Any]:
     graph = block_graph(n, n_features=FEATURES, per_row=8).reveal()
     vectors = LinearGATE(random_state=0).fit(graph).embedding_
-    start, used = time.perf_counter(), time.process_time()
+    used = time.process_time()
     index = VectorIndex(vectors)
-    built, cpu = time.perf_counter() - start, time.process_time() - used
     return {
         "size": int(vectors.shape[1]),
-        "build_seconds": built,
-        "build_cpu_seconds": cpu,
+        "build_cpu_seconds": time.process_time() - used,
         "recall": index.recall(n_queries=1000),
     }

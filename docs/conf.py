@@ -23,6 +23,7 @@ extensions = [
     "sphinx_design",
     "docstrings",
     "command_line",
+    "cora_page",
     "tutorial_times",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}  # generated pages have the first

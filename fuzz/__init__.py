@@ -1,5 +1,4 @@
 """Random and hostile inputs: files for every parser, commands, and operations on stores.
 
-python -m fuzz NAME --json FILE      NAME is hostile, refusals or stores
-python -m fuzz.run                   fuzzes the parsers
+python -m fuzz NAME --json FILE      NAME is parsers, hostile, refusals or stores
 """

@@ -1,73 +1,58 @@
 """The tables of docs/robustness.md, from results/."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import markdown
+from benchmarks.report import Cell, markdown, table
 
 RESULTS = Path(__file__).parents[1] / "results"
 HOSTILE = RESULTS / "fuzz" / "hostile-files.json"
+PARSERS = RESULTS / "fuzz" / "parsers.json"
 SUMS = ("inputs", "cpu_seconds", "accepted", "crashes", "hangs", "untyped")
 MAXIMA = ("peak_mb", "longest_seconds")
 
 
 def fuzzing() -> str:
     """One row per parser: what its targets have read, and what went wrong."""
-    parsers: dict[str, dict[str, Any]] = defaultdict(dict)
-    for name, counts in _counts().items():
-        parsers[counts["parser"]][name] = counts
-    rows = {
-        f"{parser} ({', '.join(targets)})": _total(list(targets.values()))
-        for parser, targets in sorted(parsers.items(), key=lambda item: item[0].lower())
+    targets = _measurements(PARSERS)
+    parsers = sorted({target["parser"] for target in targets}, key=str.lower)
+    rows = []
+    for parser in parsers:
+        same = [target for target in targets if target["parser"] == parser]
+        names = ", ".join(target["target"] for target in same)
+        rows.append({"name": f"{parser} ({names})"} | _total(same))
+    columns = {
+        "parser (targets)": "{name}",
+        "inputs": "{inputs:,}",
+        "CPU s": "{cpu_seconds:,.0f}",
+        "read": "{accepted:,}",
+        "crashes": "{crashes}",
+        "hangs": "{hangs}",
+        "other errors": "{untyped}",
+        "peak MB": "{peak_mb:.0f}",
+        "longest s": "{longest_seconds:.2f}",
     }
-    heads = ["parser (targets)", "inputs", "CPU s", "read", "crashes", "hangs", "other errors"]
-    return markdown(
-        [*heads, "peak MB", "longest s"],
-        [
-            [
-                name,
-                f"{counts['inputs']:,}",
-                f"{counts['cpu_seconds']:,.0f}",
-                f"{counts['accepted']:,}",
-                *(counts[kind] for kind in ("crashes", "hangs", "untyped")),
-                f"{counts['peak_mb']:.0f}",
-                f"{counts['longest_seconds']:.2f}",
-            ]
-            for name, counts in [*rows.items(), ("all", _total(list(_counts().values())))]
-        ],
-    )
-
-
-def _counts() -> dict[str, Any]:
-    paths = sorted((RESULTS / "fuzz").glob("*.json"))
-    return {path.stem: _read(path) for path in paths if path != HOSTILE}
+    return table(columns, [*rows, {"name": "all"} | _total(targets)])
 
 
 def _total(counts: list[dict[str, Any]]) -> dict[str, Any]:
     total = {name: sum(count[name] for count in counts) for name in SUMS}
-    return total | {name: max((count[name] for count in counts), default=0) for name in MAXIMA}
+    return total | {name: max(count[name] for count in counts) for name in MAXIMA}
 
 
 def hostile_files() -> str:
     """One row per hand-made file."""
-    rows = [
-        [
-            file["file"],
-            f"{file['bytes']:,}",
-            file["outcome"],
-            f"{file.get('seconds', 0):.2f}",
-            f"{file.get('peak_mb', 0):.0f}",
-        ]
-        for file in _measurements(HOSTILE)
-    ]
-    return markdown(["file", "bytes", "outcome", "CPU s", "peak MB"], rows, "---")
+    columns = {"file": "{file}", "bytes": "{bytes:,}", "outcome": "{outcome}"}
+    columns |= {"CPU s": "{seconds:.2f}", "peak MB": "{peak_mb:.0f}"}
+    return table(columns, _measurements(HOSTILE), "---")
 
 
 def robustness() -> str:
     """What was tried, and what went wrong."""
-    counts = _total(list(_counts().values()))
+    counts = _total(_measurements(PARSERS))
     kills = _measurements(RESULTS / "benchmarks" / "faults.json")
     commands = _measurements(RESULTS / "refusals.json")
     files, lowest = _measurements(HOSTILE), _read(RESULTS / "floors.json")
@@ -132,9 +117,9 @@ def stores() -> str:
 
 def refusals() -> str:
     """One row per command."""
-    commands = sorted(_measurements(RESULTS / "refusals.json"), key=lambda of: of["command"])
-    rows = [[f"`{of['command']}`", of["tried"], of["refused"]] for of in commands]
-    return markdown(["command", "bad inputs", "refused"], rows)
+    commands = sorted(_measurements(RESULTS / "refusals.json"), key=itemgetter("command"))
+    columns = {"command": "`{command}`", "bad inputs": "{tried}", "refused": "{refused}"}
+    return table(columns, commands)
 
 
 def coverage() -> str:
@@ -142,16 +127,13 @@ def coverage() -> str:
     modules = _read(RESULTS / "coverage.json")["modules"]
     parts = ("branches", "taken", "lines", "run")
     total = {part: sum(of[part] for of in modules.values()) for part in parts}
-    rows = [
-        [
-            name.removeprefix("graphgate/"),
-            _percent(of["taken"], of["branches"]),
-            _percent(of["run"], of["lines"]),
-        ]
-        for name, of in (modules | {"all": total}).items()
-        if of["lines"]
-    ]
-    return markdown(["module", "branches taken", "lines run"], rows)
+    columns: dict[str, Cell] = {
+        "module": "{name}",
+        "branches taken": lambda of: _percent(of["taken"], of["branches"]),
+        "lines run": lambda of: _percent(of["run"], of["lines"]),
+    }
+    named = [of | {"name": name.removeprefix("graphgate/")} for name, of in modules.items()]
+    return table(columns, [of for of in (*named, total | {"name": "all"}) if of["lines"]])
 
 
 def _percent(part: int, whole: int) -> str:

@@ -1,12 +1,11 @@
 """Random operations on a store and on a plain model of it, compared after each; hypothesis."""
 
-import multiprocessing
 import shutil
 import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from multiprocessing.connection import Connection
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from fuzz.store_model import (
     Operation,
     PlainStore,
     Shape,
+    StoreProcess,
     difference,
     perform,
 )
@@ -36,10 +36,6 @@ _AS_LONG = 1.2
 _KINDS = st.sampled_from(
     ["add", "remove", "change", "rollback", "refresh", "refit", "prune", "erase"]
 )
-_TIMEOUT = 60
-
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["graphgate.store.store", "lancedb", "fuzz.store_model"])
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -97,22 +93,14 @@ class StoreMachine(RuleBasedStateMachine):
         """Kill a process in the middle of an operation; it has happened, or it has not."""
         rng = np.random.default_rng(seed)
         operation, delay = self._operation(kind, rng), rng.uniform(0, _AS_LONG * seconds[kind])
-        begun, child = _context.Pipe(duplex=False)
-        work = (self.path, self.model.shape, operation, child)
-        process = _context.Process(target=_work, args=work, daemon=True)
-        process.start()
-        child.close()
-        assert begun.recv() == "begun"
-        if not begun.poll(delay):
-            process.kill()
-        process.join(_TIMEOUT)
-        ended = {0: "in time", -9: "killed"}[process.exitcode or 0]
-        before = difference(Store.open(self.path), self.model, older=0)
+        process = StoreProcess(_work, self.path, self.model.shape, operation)
+        process.next()
+        process.ask()
+        ended = "in time" if process.answers_within(delay) else "killed"
+        process.end()
         expected = self.model.after(operation)
-        after = (
-            before
-            if expected is self.model
-            else difference(Store.open(self.path), expected, older=0)
+        before, after = (
+            difference(Store.open(self.path), model, older=0) for model in (self.model, expected)
         )
         assert after is None or (before is None and ended == "killed"), f"{kind}, {ended}: {after}"
         counts[f"{kind}, {ended}: {'before' if after else 'after'}"] += 1
@@ -193,8 +181,9 @@ def _some(rng: np.random.Generator, values: list[Any], most: int, least: int = 0
     return [values[at] for at in rng.choice(len(values), count, replace=False)] if count else []
 
 
-def _work(path: Path, shape: Shape, operation: Operation, begun: Connection) -> None:
+def _work(path: Path, shape: Shape, operation: Operation) -> Iterator[dict[str, Any]]:
+    """Opens a store, and carries out an operation when it is asked again."""
     store = Store.open(path)
-    begun.send("begun")
+    yield {}
     perform(store, shape, operation)
-    begun.send("ended")
+    yield {}

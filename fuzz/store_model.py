@@ -3,6 +3,7 @@
 An operation is plain data: the store and the model each carry it out in their own way.
 """
 
+import multiprocessing
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from benchmarks.processes import Process
 from graphgate import GATE, Attributes, Graph, LinearGATE, Store
 
 FEWEST = 5  # nodes that are never removed
@@ -21,6 +23,13 @@ KINDS: Any = {"age": "number", "town": "category", "a.b": "boolean", "_text": "w
 LABELS = ("a", "b", None)
 
 Pair = tuple[Any, Any]
+multiprocessing.set_forkserver_preload(["graphgate.store.store", "lancedb", "fuzz.store_model"])
+
+
+class StoreProcess(Process):
+    """A process that has imported what stores need."""
+
+    context = multiprocessing.get_context("forkserver")
 
 
 class Node(NamedTuple):
@@ -132,23 +141,19 @@ class Operation(NamedTuple):
 def perform(store: Store, shape: Shape, operation: Operation) -> None:
     """Carry out an operation with a store."""
     name, nodes, edges, number = operation
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if name == "add":
-            described: Any = nodes
-            inside = {pair: w for pair, w in edges.items() if set(pair) <= nodes.keys()}
-            if nodes:
-                store.add(shape.graph(described, inside))
-            else:
-                store.add(shape.table(edges))
-        elif name == "remove":
-            store.remove(list(nodes) or None, shape.table(edges) if edges else None)
-        elif name == "erase":
-            store.erase(list(nodes))
-        elif name in ("rollback", "prune"):
-            getattr(store, name)(number)
-        else:
-            getattr(store, name)()
+    arguments: tuple[Any, ...] = ()
+    if name == "add":
+        described: Any = nodes
+        inside = {pair: weight for pair, weight in edges.items() if set(pair) <= nodes.keys()}
+        arguments = (shape.graph(described, inside) if nodes else shape.table(edges),)
+    elif name == "remove":
+        arguments = (list(nodes) or None, shape.table(edges) if edges else None)
+    elif name == "erase":
+        arguments = (list(nodes),)
+    elif name in ("rollback", "prune"):
+        arguments = (number,)
+    with warnings.catch_warnings(action="ignore"):
+        getattr(store, name)(*arguments)
 
 
 @dataclass
@@ -238,51 +243,42 @@ def plain(shape: Shape, graph: Graph) -> tuple[dict[Any, Node], dict[Pair, float
     return nodes, {shape.pair(ids[a], ids[b]): w for a, b, w in entries}
 
 
-def fault(store: Store, expected: Content, shape: Shape) -> str | None:
-    """How the nodes, edges or vectors of a version differ from what they should be."""
+def check_version(store: Store, expected: Content, shape: Shape) -> None:
+    """Assert that nodes, edges and vectors of a version are what they should be."""
     graph = store.graph()
     nodes, edges = plain(shape, graph)
-    if list(nodes) != list(expected.nodes):
-        return f"nodes are {list(nodes)}, not {list(expected.nodes)}"
+    assert list(nodes) == list(expected.nodes), f"nodes are {list(nodes)}"
     for id, node in expected.nodes.items():
-        if nodes[id] != node:
-            return f"node {id!r} is {nodes[id]}, not {node}"
-    if edges != expected.edges:
-        return f"edges are {edges}, not {expected.edges}"
+        assert nodes[id] == node, f"node {id!r} is {nodes[id]}, not {node}"
+    assert edges == expected.edges, f"edges are {edges}, not {expected.edges}"
     info, embedding = store.info(), store.vectors()
-    if (info.n_nodes, info.n_edges, len(store)) != (len(nodes), len(edges), len(nodes)):
-        return f"counts are {info}"
-    if embedding.ids.tolist() != list(nodes) or not np.isfinite(embedding.vectors).all():
-        return "vectors are of other nodes, or not finite"
-    if embedding.labels is not None and list(embedding.labels) != [n.label for n in nodes.values()]:
-        return f"labels are {embedding.labels}"
-    if expected.vectors is not None and not np.array_equal(embedding.vectors, expected.vectors):
-        return "vectors have changed since the version was made"
+    assert (info.n_nodes, info.n_edges) == (len(nodes), len(edges)), f"counts are {info}"
+    assert len(store) == len(nodes)
+    assert embedding.ids.tolist() == list(nodes), "vectors are of other nodes"
+    assert np.isfinite(embedding.vectors).all(), "vectors are not finite"
+    if embedding.labels is not None:
+        assert list(embedding.labels) == [node.label for node in nodes.values()]
+    if expected.vectors is not None:
+        assert np.array_equal(embedding.vectors, expected.vectors), "vectors have changed"
     if expected.exact:
-        if info.stale_nodes or info.stale_edges:
-            return f"vectors are exact, but {info}"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        assert (info.stale_nodes, info.stale_edges) == (0, 0), f"vectors are exact, but {info}"
+        with warnings.catch_warnings(action="ignore"):
             exact = store.model().transform(graph)
         # Sums are corrected by what has changed, in single precision.
         off = np.abs(embedding.vectors - exact).max() / max(1.0, np.abs(exact).max())
-        if off > 1e-4:
-            return f"vectors are off by {off:.2g}"
-    return None
+        assert off <= 1e-4, f"vectors are off by {off:.2g}"
 
 
 def difference(store: Store, expected: PlainStore, *, older: int) -> str | None:
     """How a store differs from the model; `older` selects an older version to look at, too."""
-    history = store.history()
-    seen = {version.version: version.action for version in history}
-    if seen != expected.actions:
-        return f"versions are {seen}, not {expected.actions}"
-    if store.version != expected.number:
-        return f"the store is at version {store.version}, not {expected.number}"
-    if problem := fault(store, expected.last, expected.shape):
-        return problem
-    if problems := store.check().problems:
-        return f"check reports: {problems}"
     number = sorted(expected.versions)[older % len(expected.versions)]
-    problem = fault(Store.open(store.path, number), expected.versions[number], expected.shape)
-    return f"version {number}: {problem}" if problem else None
+    try:
+        actions = {version.version: version.action for version in store.history()}
+        assert actions == expected.actions, f"versions are {actions}, not {expected.actions}"
+        assert store.version == expected.number
+        check_version(store, expected.last, expected.shape)
+        assert not store.check().problems, f"check reports: {store.check().problems}"
+        check_version(Store.open(store.path, number), expected.versions[number], expected.shape)
+    except AssertionError as error:
+        return str(error) or "the store holds something else"
+    return None

@@ -10,6 +10,7 @@ or change nothing (`store_damage.py`).
 import tempfile
 from collections import Counter
 from functools import partial
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +62,17 @@ def damage_files(count: int, start: int) -> dict[str, Any]:
     """Damage files of two stores in turn; fails at the end if something went wrong."""
     outcomes: dict[str, Counter[str]] = {kind: Counter() for kind in store_damage.KINDS}
     wrong = []
-    with tempfile.TemporaryDirectory(prefix="graphgate-") as folder:
-        made = []
+    with tempfile.TemporaryDirectory(prefix="graphgate-") as name:
+        folder = Path(name)
         for shape in store_damage.SHAPES:
-            made.append(Path(folder) / shape.method)
-            store_damage.prepare(made[-1], shape)
-        for at in range(count):
-            turn, kind = at % len(made), store_damage.KINDS[at // 2 % len(store_damage.KINDS)]
-            shape, scratch = store_damage.SHAPES[turn], Path(folder) / "scratch"
-            result = store_damage.try_damage(made[turn], scratch, shape, kind, start + at)
-            outcomes[kind][result.outcome] += 1
-            if result.outcome not in store_damage.OUTCOMES:
-                wrong.append(f"{start + at}: {result}")
+            store_damage.prepare(folder / shape.method, shape)
+        turns = product(store_damage.KINDS, store_damage.SHAPES)
+        for at, (kind, shape) in enumerate(islice(cycle(turns), count), start):
+            made, scratch = folder / shape.method, folder / "scratch"
+            outcome, said = store_damage.try_damage(made, scratch, shape, kind, at)
+            outcomes[kind][outcome] += 1
+            if outcome not in store_damage.OUTCOMES:
+                wrong.append(f"{at}: {outcome}: {said}")
     if wrong:
         raise SystemExit("\n".join(wrong))
     kinds = {kind: dict(sorted(counts.items())) for kind, counts in outcomes.items()}

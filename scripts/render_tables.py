@@ -15,7 +15,7 @@ from statistics import mean
 
 import benchmarks.report
 import fuzz.report
-from benchmarks.report import markdown
+from benchmarks.report import TITLES, markdown
 from graphgate.paper.experiments.comparison_table import ComparisonTable
 from graphgate.paper.experiments.experiment import (
     CLASSIFICATION_SETTINGS,
@@ -187,6 +187,27 @@ def decoder_terms() -> str:
     return markdown(["terms", "graphs", "AUC", "to nine terms"], rows)
 
 
+def link_terms() -> str:
+    """What was added to the structure decoder, on validation edges."""
+    tried = json.loads(CHOICES.read_text(encoding="utf-8"))["link_terms"]["tried"]
+    rows = [
+        [
+            TITLES.get(graph, graph.capitalize()),
+            *(f"{each['figures'][graph]:.1f}" for each in tried),
+        ]
+        for graph in tried[0]["figures"]
+    ]
+    return markdown(["Hits@100", *(each["setting"] for each in tried)], rows)
+
+
+def link_alternatives() -> str:
+    """Other forms of the structure decoder that were tried, on validation edges."""
+    stored = json.loads(CHOICES.read_text(encoding="utf-8"))["link_terms"]["also_tried"]
+    tried = {name: values for name, values in stored.items() if name != "about"}
+    rows = [[name, *(f"{value:.1f}" for value in values)] for name, values in tried.items()]
+    return markdown(["Hits@100", "Pubmed", "Cora"], rows)
+
+
 def outputs() -> dict[str, str]:
     """The captured output of commands (scripts/capture_outputs.py), as code blocks."""
     shown = json.loads(OUTPUTS.read_text(encoding="utf-8"))["shown"]
@@ -207,6 +228,7 @@ def tables() -> dict[str, str]:
     made |= {name: _stored(name).markdown() for name in ("edges", "unseen")}
     made |= {"summary": summary(compared), "published": published(compared)}
     made |= {"choices": choices(), "decoder_terms": decoder_terms()}
+    made |= {"link_terms": link_terms(), "link_alternatives": link_alternatives()}
     if ATTENTION.exists():
         made["attention"] = attention()
     if OUTPUTS.exists():

@@ -7,4 +7,6 @@ VALUES = {
     "boolean": st.none() | st.booleans(),
     "category": st.none() | st.text(max_size=3) | st.integers(-9, 9),
     "words": st.dictionaries(st.text(max_size=2), st.integers(1, 9), max_size=3),
+    "text": st.dictionaries(st.text(max_size=2), st.integers(1, 9), max_size=3),
+    "vector": st.lists(st.integers(-99, 99).map(float), min_size=2, max_size=2),
 }

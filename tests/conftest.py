@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import settings
 from old_pickles import fake_parts
+from threadpoolctl import threadpool_limits
 
 from graphgate import __main__ as program
 from graphgate.datasets import planetoid as planetoid_files
@@ -20,9 +21,14 @@ from graphgate.datasets import planetoid as planetoid_files
 settings.register_profile("graphgate", deadline=None)
 settings.load_profile("graphgate")
 
-# Tiny products gain nothing from a second thread and wait long for it on a busy machine; only
-# scripts/emulate_processors.py asks for more.
-torch.set_num_threads(int(os.environ.get("GRAPHGATE_TEST_THREADS", "1")))
+# Tiny products gain nothing from a second thread, which waits for work without sleeping; only
+# scripts/emulate_processors.py asks for more. The variables are for libraries that are not loaded
+# yet, and for processes that tests start.
+THREADS = os.environ.get("GRAPHGATE_TEST_THREADS", "1")
+LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+os.environ.update(dict.fromkeys(LIBRARIES, THREADS))
+torch.set_num_threads(int(THREADS))
+threadpool_limits(int(THREADS))
 
 gc.disable()  # until everything is imported
 

@@ -26,7 +26,6 @@ from benchmarks import (
     reading,
     report,
     runner,
-    service,
     synthetic,
 )
 from graphgate.errors import InputWarning
@@ -433,7 +432,8 @@ def test_what_parts_reach_stands_beside_the_whole():
     assert lines[2] == "| synthetic | 7 | parts | 1 | 3 | 0.50 GiB | 0.1235 | 0.5 | — | — |"
     assert lines[3].startswith("| pubmed | 7 | the whole | 2 |")
     assert lines[3].endswith("| 80.5 / 81.5 |")
-    assert lines[4] == "| wordnet | — | the whole | 1 | out of memory | — | — | — | — | — |"
+    failed = "out of memory"
+    assert lines[4].startswith(f"| wordnet | {failed} | the whole | 1 | {failed} | {failed} |")
 
 
 def test_the_loss_by_parts_of_a_larger_graph_is_scaled_to_that_of_the_whole():
@@ -468,26 +468,8 @@ def test_losses_of_the_whole_graph_by_blocks_are_the_exact_ones():
     assert found["feature_square_per_node"] == pytest.approx(expected["feature"] ** 2 / 60, 1e-4)
 
 
-WRK = """Running 10s test @ http://127.0.0.1:8000
-  1 threads and 32 connections
-  Latency Distribution
-     50%  850.00us
-     75%   40.10ms
-     90%   55.00ms
-     99%    1.20s
-  4210 requests in 10.01s, 3.01MB read
-  Non-2xx or 3xx responses: 7
-Requests/sec:    420.58
-Transfer/sec:    307.92KB
-"""
-
-
-def test_what_wrk_prints_becomes_a_table():
-    found = service.parsed(WRK)
-    assert found["latency_ms"] == {"p50": 0.85, "p75": 40.1, "p90": 55.0, "p99": 1200.0}
-    assert (found["requests"], found["refused"], found["socket_errors"]) == (4210, 7, None)
-    with pytest.raises(SystemExit, match="did not report"):
-        service.parsed("connection refused")
+def test_the_load_on_a_service_becomes_a_table():
+    found = {"requests_per_second": 420.58, "latency_ms": {"p99": 1200.0}}
     load = {"nodes": 100_000, "components": 128, "top": 10, "connections": 32, "seconds": 10}
     odd = {"requests": 1000, "statuses": {"422": 998, "500": 2}, "growth": 0.0123}
     table = report.service([load | found, odd])

@@ -1,37 +1,24 @@
 """The program that fuzzes: what it counts, and that it notices what it looks for."""
 
-import faulthandler
 import json
 import os
 import signal
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from fuzz import run, worker
+from fuzz import guided, parsers
 from graphgate import InputError
-
-
-def _slice(folder, parse, inputs=40):
-    target = SimpleNamespace(file="a.txt", parse=parse, wrap=lambda data: b"wrapped " + data)
-    return worker.Slice(target, [b"seed"], inputs, 60, 0, folder / "kept", folder / "memory")
 
 
 def _read(path):
     raise InputError("refused")
 
 
-def _dies(path):
-    if path.read_bytes() != b"wrapped seed":
-        faulthandler.disable()  # this crash is meant
-        os.kill(os.getpid(), signal.SIGSEGV)
-
-
-def _dies_once(path):
-    mark = path.parent / "mark"
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+def _fails(path):
+    raise KeyError("a")
 
 
 def _spins(path):
@@ -39,48 +26,61 @@ def _spins(path):
         pass
 
 
-def _fails(path):
-    raise KeyError("a")
+def reader(parse, folder, monkeypatch) -> guided.Reader:
+    monkeypatch.chdir(folder)
+    target = SimpleNamespace(file="a.txt", parse=parse, wrap=lambda data: b"wrapped " + data)
+    (folder / "kept").mkdir()
+    return guided.Reader(target, folder / "kept")
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # no thread is needed
 @pytest.mark.parametrize(
-    ("parse", "code", "accepted", "untyped", "findings"),
-    [
-        (lambda path: None, 0, 40, 0, 0),
-        (_read, 0, 0, 0, 0),
-        (_dies, -signal.SIGSEGV, None, 0, 1),
-        (_dies_once, 0, None, 0, 0),
-        (_spins, -signal.SIGPROF, None, 0, 1),
-        (_fails, 0, 0, 40, 1),
-    ],
+    ("parse", "accepted", "untyped"), [(Path.read_bytes, 3, 0), (_read, 0, 0), (_fails, 0, 3)]
 )
-def test_a_slice(tmp_path, monkeypatch, parse, code, accepted, untyped, findings):
-    monkeypatch.setattr(worker, "SECONDS", 0.2)
-    part = _slice(tmp_path, parse)
-    assert run.fuzz_slice(part, None, InputError) == code
-    found = list((part.folder / "findings").iterdir())
-    assert len(found) == findings
-    assert all(file.read_bytes().startswith(b"wrapped ") for file in found)
-    if accepted is not None:
-        counts = json.loads((part.folder / "counts.json").read_text())
-        assert (counts["inputs"], counts["accepted"], counts["untyped"]) == (40, accepted, untyped)
+def test_inputs_are_counted(tmp_path, monkeypatch, parse, accepted, untyped):
+    fuzzed = reader(parse, tmp_path, monkeypatch)
+    for data in (b"a", b"b", b"a"):
+        fuzzed.read(data)
+    assert fuzzed.save() >= 0
+    counts = json.loads(Path("counts.json").read_text())
+    assert (counts["inputs"], counts["accepted"], counts["untyped"]) == (3, accepted, untyped)
+    kept = sorted(path.read_bytes() for path in (tmp_path / "kept").iterdir())
+    assert kept == ([b"wrapped a", b"wrapped b"] if untyped else [])
 
 
-def test_counts_add_up():
-    counts = {"inputs": 10, "accepted": 3, "untyped": 2, "cpu_seconds": 1.5}
-    counts |= {"peak_mb": 7.0, "longest_seconds": 0.5}
-    total = run.merged(run.EMPTY, counts, 0)
-    total = run.merged(total, counts | {"peak_mb": 5.0}, -signal.SIGPROF)
-    total = run.merged(total, {}, -signal.SIGSEGV)
-    assert total == {
-        "inputs": 20,
-        "accepted": 6,
-        "cpu_seconds": 3.0,
-        "crashes": 1,
-        "hangs": 1,
-        "untyped": 4,
-        "peak_mb": 7.0,
-        "longest_seconds": 0.5,
-    }
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # no thread is needed
+def test_an_input_that_takes_too_long_ends_the_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(guided, "SECONDS", 0.2)
+    fuzzed = reader(_spins, tmp_path, monkeypatch)
+    start, child = time.process_time(), os.fork()
+    if child == 0:
+        fuzzed.read(b"a")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGPROF
+    assert time.process_time() - start < 10
+    assert Path("a.txt").read_bytes() == b"wrapped a"
+
+
+@pytest.mark.parametrize(
+    ("code", "crashes", "hangs"), [(0, 0, 0), (-signal.SIGPROF, 0, 1), (-signal.SIGSEGV, 1, 0)]
+)
+def test_a_target_whose_process_dies(tmp_path, monkeypatch, code, crashes, hangs):
+    def ended(command, cwd, **_):
+        assert command[2:6] == ["fuzz.guided", "csv-edges", "10", "5.0"]
+        Path(cwd, "counts.json").write_text('{"inputs": 7}')
+        Path(cwd, "e.csv").write_bytes(b"the last")
+        return SimpleNamespace(returncode=code, stderr="said")
+
+    monkeypatch.setattr(parsers, "ROOT", tmp_path)
+    monkeypatch.setattr(parsers.subprocess, "run", ended)
+    counts = parsers.fuzz("csv-edges", 10, 5.0)
+    assert counts == {"inputs": 7, "crashes": crashes, "hangs": hangs}
+    kept = [path.read_bytes() for path in (tmp_path / "build/fuzz/csv-edges").iterdir()]
+    assert kept == ([b"the last"] if code else [])
+
+
+def test_the_targets_of_a_parser_share_its_inputs(monkeypatch):
+    monkeypatch.setattr(parsers, "fuzz", lambda *of: of)
+    work = {subject["target"]: work for subject, work in parsers.measure(inputs=100, seconds=4)}
+    assert work["mtx"]() == ("mtx", 100, 4)
+    assert work["header-gate"]() == ("header-gate", 50, 2)
+    assert [of["target"] for of, _ in parsers.measure(targets=("mtx",))] == ["mtx"]

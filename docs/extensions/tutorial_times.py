@@ -20,7 +20,11 @@ def _print(app: Sphinx, error: Exception | None) -> None:
     if error is not None:
         return
     pages = getattr(app.env, "nb_metadata", {})  # of myst-nb
-    runs = {name: page["exec_data"] for name, page in pages.items() if page.get("exec_data")}
+    runs = {
+        name: page["exec_data"]
+        for name, page in pages.items()
+        if name.startswith("tutorials/") and page.get("exec_data")
+    }
     seconds = {name: run["runtime"] for name, run in runs.items() if run["runtime"] is not None}
     sys.stdout.write("\n".join([*lines(seconds), ""]))
 

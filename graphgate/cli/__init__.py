@@ -2,9 +2,9 @@
 
 The modules in import order:
 
-    console, program, conventions, options, outputs, inputs, method_options, methods, embed,
-    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, outliers,
-    serve, explore, data
+    console, program, conventions, options, method_options, outputs, inputs, embed, transform,
+    store, onnx, estimate, similar, cluster, classify, links, predict_links, outliers, serve,
+    explore, data
 """
 
 from graphgate.cli.conventions import add_conventions

@@ -9,16 +9,7 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import read_labels
-from graphgate.cli.options import (
-    EmbeddingFile,
-    IdColumn,
-    Json,
-    LabelColumn,
-    LabelTable,
-    Seed,
-    SpreadsheetSafe,
-)
+from graphgate.cli.options import EmbeddingFile, Json, LabelOptions, Seed
 from graphgate.cli.outputs import write_result, write_table
 from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
@@ -30,9 +21,6 @@ from graphgate.errors import InputError
 )
 def classify(
     embedding: EmbeddingFile,
-    nodes: LabelTable = None,
-    id: IdColumn = "id",
-    label: LabelColumn = "label",
     out: Annotated[
         Path | None,
         typer.Option(help="Write predictions for unlabeled nodes to this .parquet or .csv file."),
@@ -42,18 +30,19 @@ def classify(
     probe: Annotated[str, typer.Option(help="one-vs-rest or multinomial.")] = "one-vs-rest",
     seed: Seed = 0,
     json: Json = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
+    *,
+    labeled: LabelOptions,
 ) -> None:
     """Learn labels from the vectors and predict them for unlabeled nodes.
 
     Fits logistic regression; its scores, in percent, are cross-validated on the labeled nodes.
     """
     vectors = graphgate.read_embedding(embedding)
-    labels = read_labels(vectors, nodes, id, label)
+    labels = labeled.read(vectors)
     if labels is None:
         raise InputError(
-            f"{nodes or embedding} has no labels to learn from; pass a table with id and label: "
-            "--nodes FILE"
+            f"{labeled.nodes or embedding} has no labels to learn from; pass a table with id and "
+            "label: --nodes FILE"
         )
     result = graphgate.classify(vectors, labels, probe=probe, cv=folds, random_state=seed)
     unlabeled, classes = len(result.ids), result.classes
@@ -66,6 +55,6 @@ def classify(
         columns = {"node_id": result.ids, "label": result.predictions}
         named = zip(classes, result.probabilities.T, strict=True)
         columns |= {f"probability_{name}": values for name, values in named}
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        write_table(out, columns)
         say(f"wrote the predictions for {unlabeled:,} nodes to {out}")
     write_result(json, {"probe": probe, "seed": seed, "folds": folds}, scores)

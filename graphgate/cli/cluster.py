@@ -1,31 +1,17 @@
 """`graphgate cluster`: clusters of nodes, described and compared with labels."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import SHARED, Output
-from graphgate.cli.inputs import read_labels
-from graphgate.cli.options import (
-    EmbeddingFile,
-    IdColumn,
-    Json,
-    LabelColumn,
-    LabelTable,
-    Seed,
-    SpreadsheetSafe,
-)
+from graphgate.cli.options import EmbeddingFile, Json, LabelOptions, Seed
 from graphgate.cli.outputs import write_result, write_table
 from graphgate.cli.program import ANSWERS, app
-
-if TYPE_CHECKING:
-    from graphgate.tasks.clustering import Clustering
 
 Clusters = Annotated[
     str | None,
@@ -55,15 +41,13 @@ def cluster(
     embedding: EmbeddingFile,
     clusters: Clusters = None,
     method: Annotated[str, typer.Option(help="kmeans or gaussian-mixture.")] = "kmeans",
-    nodes: LabelTable = None,
-    id: IdColumn = "id",
-    label: LabelColumn = "label",
     describe: Describe = None,
     words: Words = None,
     out: ClustersOut = None,
     seed: Seed = 0,
     json: Json = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
+    *,
+    labeled: LabelOptions,
 ) -> None:
     """Cluster the nodes, describe the clusters, and compare them with labels where these are known.
 
@@ -74,36 +58,17 @@ def cluster(
     """
     n_clusters = _number_of_clusters(clusters)
     vectors = graphgate.read_embedding(embedding)
-    labels = read_labels(vectors, nodes, id, label)
+    labels = labeled.read(vectors)
     described = None
     if describe is not None:
         from graphgate.tasks.description import read_attributes
 
-        options = graphgate.ReadingOptions(label=label, words=words or ())
-        described = read_attributes(describe, vectors.ids, id=id, options=options)
+        options = graphgate.ReadingOptions(label=labeled.label, words=words or ())
+        described = read_attributes(describe, vectors.ids, id=labeled.id, options=options)
     result = graphgate.cluster(
         vectors, n_clusters, method=method, labels=labels, described=described, random_state=seed
     )
-    _print_result(result, labels, chosen=n_clusters in (None, "auto"))
-    if out is not None:
-        columns = {"node_id": vectors.ids, "cluster": result.clusters + 1}
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
-        say(f"wrote the clusters of {len(vectors.ids):,} nodes to {out}")
-    traits = None
-    if result.traits is not None:
-        traits = [[vars(trait) for trait in cluster] for cluster in result.traits]
-        for number, cluster in enumerate(result.traits, start=1):
-            say(f"cluster {number}: {'; '.join(map(str, cluster)) or 'nothing stands out'}")
-    content = {"method": method, "seed": seed, "sizes": result.sizes.tolist()}
-    write_result(json, content, {"scores": result.agreement, "traits": traits})
-
-
-def _print_result(result: Clustering, labels: list[Any] | None, *, chosen: bool) -> None:
-    """Print the sizes of the clusters and, with labels, how well these agree.
-
-    chosen : whether the number of clusters was chosen by the vectors.
-    """
-    if len(result.sizes) == 1 and chosen:
+    if len(result.sizes) == 1 and n_clusters in (None, "auto"):
         say(
             "no number of clusters is supported: the vectors vary continuously; "
             "--clusters N divides them anyway"
@@ -116,6 +81,17 @@ def _print_result(result: Clustering, labels: list[Any] | None, *, chosen: bool)
     if result.agreement is not None:
         scores = [f"{value:.1f}" for value in result.agreement.values()]
         print_table(["NMI", "ARI", "accuracy"], [scores])
+    if out is not None:
+        columns = {"node_id": vectors.ids, "cluster": result.clusters + 1}
+        write_table(out, columns)
+        say(f"wrote the clusters of {len(vectors.ids):,} nodes to {out}")
+    traits = None
+    if result.traits is not None:
+        traits = [[vars(trait) for trait in cluster] for cluster in result.traits]
+        for number, cluster in enumerate(result.traits, start=1):
+            say(f"cluster {number}: {'; '.join(map(str, cluster)) or 'nothing stands out'}")
+    content = {"method": method, "seed": seed, "sizes": result.sizes.tolist()}
+    write_result(json, content, {"scores": result.agreement, "traits": traits})
 
 
 def _number_of_clusters(text: str | None) -> int | str | None:

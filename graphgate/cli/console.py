@@ -4,8 +4,6 @@ A reader that has seen enough (`… | head`) is no error, and what is written to
 on it. Output that is lost otherwise, as on a full disk, is reported at the end.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,5 +1,7 @@
 """What all commands have in common: `--quiet`, JSON on standard output, and how help looks.
 
+Commands that write tables or vectors have `--spreadsheet-safe` too.
+
 Before a command runs, its outputs are checked: they can be written, and none is an input.
 
 A parameter of a command may stand for several options: one that is annotated with a dataclass for
@@ -8,20 +10,21 @@ the fields of the class, `Annotated[dict[str, Any], table]` for the options in a
 An option that takes one value is refused if it is given twice: the last one would win silently.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import is_dataclass
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import graphgate
 from graphgate.cli.console import STDOUT, printing
 from graphgate.errors import InputError
 
@@ -32,6 +35,14 @@ EXIT_CODES = (
 _Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")
 ]
+_SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        help="Put an apostrophe before CSV text that a spreadsheet would run as a formula.",
+    ),
+]
+_TABULAR = {"embedding", "reconstruction", "table"}  # kinds of output that may be CSV
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _REMEDIES = {  # other than to give an option once
     "--nodes": "put all nodes into one table, with empty cells where a column does not apply",
@@ -110,7 +121,7 @@ def _without_flag_types(parameters: list[Any]) -> list[Any]:
 
 
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with a parameter per option, and with `--quiet`, as Typer reads them."""
+    """The command with a parameter per option, its own and the common ones, as Typer reads them."""
     signature = inspect.signature(command, eval_str=True)
     bundles: dict[str, _Bundle] = {}
     options: list[inspect.Parameter] = []
@@ -119,16 +130,23 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
         if bundle is not None:
             bundles[name] = bundle
         options += [parameter] if bundle is None else bundle.options
-    options.append(inspect.Parameter("quiet", _KEYWORD, default=False, annotation=_Quiet))
     marks = {option.name: getattr(option.annotation, "__metadata__", ()) for option in options}
+    common: dict[str, Any] = {"quiet": _Quiet}
+    if any(getattr(mark, "kind", None) in _TABULAR for mark in chain(*marks.values())):
+        common["spreadsheet_safe"] = _SpreadsheetSafe
+    options += [
+        inspect.Parameter(name, _KEYWORD, default=False, annotation=kind)
+        for name, kind in common.items()
+    ]
 
     @wraps(command)
-    def wrapper(*, quiet: bool, **given: Any) -> None:
+    def wrapper(*, quiet: bool, spreadsheet_safe: bool = False, **given: Any) -> None:
         _check_files({name: path for name, path in given.items() if isinstance(path, Path)}, marks)
         for name, (make, bundled) in bundles.items():
             given[name] = make(**{option.name: given.pop(option.name) for option in bundled})
         # With `--json -`, only JSON is on standard output.
-        with printing(quiet=quiet, elsewhere=given.get("json") == STDOUT):
+        text = graphgate.spreadsheet_safe() if spreadsheet_safe else nullcontext()
+        with printing(quiet=quiet, elsewhere=given.get("json") == STDOUT), text:
             command(**given)
 
     keywords = [option.replace(kind=_KEYWORD) for option in options]

@@ -11,9 +11,8 @@ import typer
 import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import check_memory, naming_files
-from graphgate.cli.method_options import MethodOptions
-from graphgate.cli.methods import check_outputs, choose_method, make_estimator
+from graphgate.cli.inputs import check_outputs, choose_method, make_estimator, prepare
+from graphgate.cli.method_options import METHOD_OPTIONS, MethodOptions
 from graphgate.cli.options import (
     EMBEDDING_OUT,
     Dtype,
@@ -25,18 +24,16 @@ from graphgate.cli.options import (
     Nodes,
     ReconstructionOut,
     Seed,
-    SpreadsheetSafe,
 )
 from graphgate.cli.outputs import Outputs, command_line, print_graph, write_result
 from graphgate.cli.program import EMBEDDINGS, app, leads
+from graphgate.compute.measure import Cost, measured
 from graphgate.errors import InputError
 from graphgate.estimators.registry import method_of
 
 if TYPE_CHECKING:
-    from graphgate.compute.measure import Cost
     from graphgate.estimators.loading import Estimator
     from graphgate.estimators.runs import Rerun
-    from graphgate.graph.graph import Graph
 
 RunOut = Annotated[
     Path | None,
@@ -62,9 +59,9 @@ PageOut = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Run even if it is not expected to fit into memory.")
 ]
-# What a repeated run does not take from its folder.
-_NOT_REPEATED = {"edges", "nodes", "out", "run", "repeat", "model", "reconstruction", "page"}
-_NOT_REPEATED |= {"attention", "scores", "store", "force", "json", "quiet"}
+# What a repeated run takes from its folder.
+_REPEATED = {"method", "seed", "dtype", "memory_limit", *vars(GraphOptions())}
+_REPEATED |= {name for name, option in METHOD_OPTIONS.items() if option.parameter is not None}
 
 
 class _Run(NamedTuple):
@@ -76,7 +73,7 @@ class _Run(NamedTuple):
     """
 
     estimator: Estimator
-    graph: Graph
+    graph: graphgate.Graph
     inputs: dict[str, Path]
     reading: dict[str, Any]
     cost: Cost
@@ -107,7 +104,6 @@ def embed(
     force: Force = False,
     *,
     given: MethodOptions,
-    spreadsheet_safe: SpreadsheetSafe = False,
     options: GraphOptions,
 ) -> None:
     """Learn an embedding of a graph and write one vector per node.
@@ -136,7 +132,7 @@ def embed(
         assert edges is not None
         result = _fit(estimator, edges, nodes, options, outputs, force=force)
     if leads():
-        _write(result, outputs, json, spreadsheet_safe=spreadsheet_safe)
+        _write(result, outputs, json)
 
 
 def _fit(
@@ -148,50 +144,33 @@ def _fit(
     *,
     force: bool,
 ) -> _Run:
-    from graphgate.compute.measure import measured
-
-    reading = options.reading().to_dict()
-    graph = graphgate.read_graph(edges, nodes, **reading)
+    graph = options.read(edges, nodes)
     print_graph(graph)
-    with naming_files(edges, nodes):
-        prepared = estimator.prepare(graph)
+    prepared = prepare(estimator, graph, edges, nodes, force=force)
     outputs.check_names(graph, estimator)
-    if not force:
-        check_memory(estimator, prepared)
     with measured() as cost:
         estimator.fit(prepared)
     inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
-    return _Run(estimator, graph, inputs, reading, cost)
+    return _Run(estimator, graph, inputs, options.reading().to_dict(), cost)
 
 
 def _repeat(folder: Path, edges: Path | None, nodes: Path | None, *, force: bool) -> _Run:
-    from graphgate.compute.measure import measured
-
     with measured() as cost:
         again = graphgate.rerun(folder, edges, nodes, force=force)
     return _Run(again.gate, again.graph, again.inputs, again.record.reading, cost, again)
 
 
-def _write(
-    result: _Run,
-    outputs: Outputs,
-    json: Path | None,
-    *,
-    spreadsheet_safe: bool,
-) -> None:
+def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
     """Write everything that was requested, and report on the run."""
     estimator, graph, again = result.estimator, result.graph, result.rerun
-    summary = estimator.summary()
+    summary, spent = estimator.summary(), result.cost.to_dict()
     for sentence in summary.sentences():
         say(sentence)
     estimator.notes_["reading"] = result.reading
-    vectors = estimator.embedding_
-    encode = partial(estimator.encode, graph)
-    outputs.write(graph, estimator, vectors, encode, spreadsheet_safe=spreadsheet_safe)
+    outputs.write(graph, estimator, estimator.embedding_, partial(estimator.encode, graph))
     if outputs.store is not None:
         graphgate.Store.create(outputs.store, graph, estimator)
         say(f"created the store {outputs.store}")
-    seconds, peak = round(result.cost.seconds, 3), round(result.cost.peak_memory_mb, 1)
     if outputs.run is not None:
         graphgate.write_run(
             outputs.run,
@@ -201,44 +180,30 @@ def _write(
             reading=result.reading,
             command=command_line(),
             threads=None if again is None else again.record.threads,
-            metrics={"seconds": seconds, "peak_memory_mb": peak},
+            metrics=spent,
         )
         say(f"wrote the run to {outputs.run}")
     content = {
         "method": method_of(estimator).name,
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
-        "dimensions": vectors.shape[1],
-        "seconds": seconds,
+        "dimensions": estimator.embedding_.shape[1],
+        "seconds": spent["seconds"],
         "report": summary.to_dict(),
     }
     write_result(json, content)
     if summary.interrupted:
         say(f"wrote the result of {len(summary.history or ())} epochs", err=True)
         raise typer.Exit(130)
-    if again is not None:
-        _compare(again)
+    for sentence in () if again is None else again.sentences():
+        say(sentence)
+    if again is not None and not again.reproduced:
+        raise typer.Exit(1)
 
 
 def _refuse_parameters(context: typer.Context) -> None:
     """A repeated run takes its parameters from its folder."""
-    for name in context.params.keys() - _NOT_REPEATED:
+    for name in context.params.keys() & _REPEATED:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
             option = name.replace("_", "-")
             raise InputError(f"--repeat takes its parameters from the folder; omit --{option}")
-
-
-def _compare(again: Rerun) -> None:
-    """Report whether inputs and embedding are those of the original run; exit code 1 if not."""
-    for name, path in again.inputs.items():
-        state = "has changed" if name in again.changed else "has not changed"
-        say(f"{name}: {path} {state} since the run")
-    equal, limit = "bit-identical to that of the run", ""
-    if again.moved and not again.identical:
-        other = " and other ".join(again.moved)
-        equal = f"equal up to rounding to that of the run, which had other {other}"
-        limit = f", at most {again.tolerance:g}"
-    verdict = equal if again.reproduced else f"NOT {equal}"
-    say(f"embedding: {verdict}; largest difference {again.difference:.1g}{limit}")
-    if not again.reproduced:
-        raise typer.Exit(1)

@@ -9,9 +9,8 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.inputs import fitting_dims, read_named_graph
+from graphgate.cli.inputs import choose_method, fitting_dims, read_named_graph
 from graphgate.cli.method_options import only_options
-from graphgate.cli.methods import choose_method
 from graphgate.cli.options import (
     Dtype,
     Edges,

@@ -7,8 +7,9 @@ import typer
 
 from graphgate.cli.console import say
 from graphgate.cli.conventions import Output
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Method, Model, Nodes
+from graphgate.cli.outputs import say_page
 from graphgate.cli.program import PICTURES, app
 from graphgate.errors import InputError
 
@@ -51,7 +52,7 @@ def explore(
     page = make_page(build_content(graph, encoded.embedding, encoded.edge_values, title=title))
     if out is not None:
         write_bytes(out, page)
-        say(f"wrote {out} ({len(page) / 2**20:.1f} MiB); open it in a browser")
+        say_page(out)
     if serve:
         with PageServer(page, port) as server:
             say(f"open {server.url} in a browser; Ctrl-C stops the server")

@@ -1,26 +1,27 @@
-"""What a user gave: files, parameters, and the graph and model that a command is about."""
+"""What a user gave: files, parameters, and the graph, method and model that a command is about."""
 
 from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graphgate
+from graphgate.cli.console import say
+from graphgate.cli.method_options import METHOD_OPTIONS
 from graphgate.cli.options import GraphOptions
 from graphgate.cli.outputs import print_graph
 from graphgate.errors import InputError, MemoryLimitError
+from graphgate.estimators.registry import EMBEDDERS, find_method, method_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from graphgate.estimators.loading import Estimator
-    from graphgate.graph.graph import Graph
-    from graphgate.io.embeddings import Embedding
 
 
 def parse_params(given: list[str] | None) -> dict[str, object]:
@@ -51,7 +52,7 @@ def read_named_graph(
     nodes: Path | None,
     options: GraphOptions,
     gate: Estimator | None = None,
-) -> tuple[str, Graph]:
+) -> tuple[str, graphgate.Graph]:
     """Name and graph: from files where EDGES is given, else a citation graph."""
     if edges is not None and dataset is not None:
         raise InputError("give either EDGES or --dataset NAME, not both")
@@ -66,17 +67,6 @@ def read_named_graph(
     return dataset, graphgate.load_dataset(dataset).graph
 
 
-def read_labels(embedding: Embedding, nodes: Path | None, id: str, label: str) -> list[Any] | None:
-    """Labels from a node table, or the embedding's own; None where no node has one."""
-    labels = embedding.labels
-    if nodes is not None:
-        from graphgate.tasks import classification
-
-        classification.warn_of_label(embedding.columns, label)
-        labels = classification.read_labels(nodes, embedding.ids, id=id, label=label)
-    return None if labels is None or all(value is None for value in labels) else labels
-
-
 def read_extended(
     options: GraphOptions,
     edges: Path,
@@ -84,7 +74,7 @@ def read_extended(
     gate: Estimator,
     with_edges: Path | None,
     with_nodes: Path | None,
-) -> tuple[Graph, np.ndarray]:
+) -> tuple[graphgate.Graph, np.ndarray]:
     """The graph of a command with a saved model, and the rows that are not in the old graph.
 
     An edge to a node that is in no table is refused, unless options say otherwise.
@@ -115,21 +105,95 @@ def naming_files(edges: Path | None, nodes: Path | None) -> Iterator[None]:
         raise InputError(f"{file}: {error}") from None
 
 
-def check_memory(gate: Estimator, prepared: Graph) -> None:
-    """Refuse a graph, as `prepare` returns it, that does not fit into memory."""
+def prepare(
+    estimator: Estimator,
+    graph: graphgate.Graph,
+    edges: Path | None,
+    nodes: Path | None,
+    *,
+    force: bool = False,
+) -> graphgate.Graph:
+    """The graph as `fit` takes it; refused if a fit does not fit into memory, unless forced."""
     from graphgate.compute.machine import shortage
     from graphgate.estimators.estimate import check_fits
 
+    with naming_files(edges, nodes):
+        prepared = estimator.prepare(graph)
     try:
-        check_fits(prepared, gate)
+        if not force:
+            check_fits(prepared, estimator)
     except MemoryLimitError as error:
-        limited = gate.memory_limit is not None
+        limited = estimator.memory_limit is not None
         hint = "" if limited else "; `graphgate embed --force` runs it anyway"
         if error.fitting_dims is not None:
             hint = f"; {fitting_dims(error.fitting_dims)}{hint}"
         needs = shortage(error.needed, error.available, limited=limited)
         raise InputError(f"the run {needs}{hint}") from None
+    return prepared
 
 
 def fitting_dims(dims: tuple[int, ...] | None) -> str:
     return "no --dims would fit" if not dims else f"--dims {','.join(map(str, dims))} would fit"
+
+
+# --- the method, and a fitted estimator of it ----------------------------------------------------
+
+
+def choose_method(method: str | None, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The method that is named, else the one whose options are given, and its parameters.
+
+    given : values of options of methods, by name; None for those that are not given.
+    """
+    if method is not None and method not in EMBEDDERS:
+        raise InputError(f"unknown method {method!r}; use {' or '.join(EMBEDDERS)}")
+    default = next(iter(EMBEDDERS))
+    values = {METHOD_OPTIONS[name]: value for name, value in given.items() if value is not None}
+    selecting = [option for option in values if option.method != default]
+    chosen = method or (selecting[0].method if selecting else default)
+    for option in values:
+        if option.method != chosen:
+            raise InputError(
+                f"{option.flag} is an option of --method {option.method}; omit it, or use that "
+                "method"
+            )
+    if method is None and selecting:
+        say(f"{selecting[0].flag} selects --method {chosen}", err=True)
+    parsed = {option.parameter: option.parse(value) for option, value in values.items()}
+    return chosen, {name: value for name, value in parsed.items() if name is not None}
+
+
+def make_estimator(
+    method: str, params: Mapping[str, Any], options: GraphOptions, seed: int = 0
+) -> Estimator:
+    """An unfitted estimator with these parameters."""
+    given = {name: value for name, value in params.items() if value is not None}
+    estimator: Estimator = EMBEDDERS[method].maker()(
+        **given, random_state=seed, scale=not options.no_scale
+    )
+    return estimator
+
+
+def check_outputs(estimator: Estimator, given: Mapping[str, Any]) -> None:
+    """Refuse an output that the method of a fitted estimator does not have."""
+    choose_method(method_of(estimator).name, given)
+
+
+def embedded_graph(
+    method: str | None,
+    dataset: str | None,
+    model: Path | None,
+    edges: Path | None,
+    nodes: Path | None,
+    options: GraphOptions,
+) -> tuple[str, graphgate.Graph, Estimator]:
+    """Name, graph and fitted estimator; without a saved model, one is fitted."""
+    if model is not None and method is not None:
+        raise InputError("the saved model has its method; omit --method")
+    estimator = None if model is None else graphgate.load_model(model)
+    name, graph = read_named_graph(dataset, edges, nodes, options, estimator)
+    if estimator is not None:
+        return name, graph, estimator
+    chosen, _ = choose_method(method, {})
+    published = find_method(chosen).published_params(name, "transductive") if edges is None else {}
+    estimator = make_estimator(chosen, published, options)
+    return name, graph, estimator.fit(prepare(estimator, graph, edges, nodes))

@@ -3,8 +3,6 @@
 The table stands for the signatures of the estimators, which import torch; a test compares the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import not_

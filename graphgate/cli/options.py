@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +14,6 @@ from graphgate.errors import InputError
 
 if TYPE_CHECKING:
     from graphgate.estimators.loading import Estimator
-    from graphgate.graph.graph import Graph
-    from graphgate.io.reading_options import ReadingOptions
 
 EDGES = typer.Argument(
     metavar="EDGES",
@@ -70,13 +68,6 @@ ReconstructionOut = Annotated[
     typer.Option(help="Write reconstructed features: .parquet, .csv or .npz."),
     Output("reconstruction"),
 ]
-SpreadsheetSafe = Annotated[
-    bool,
-    typer.Option(
-        "--spreadsheet-safe",
-        help="Put an apostrophe before CSV text that a spreadsheet would run as a formula.",
-    ),
-]
 TableOut = Annotated[
     Path | None,
     typer.Option(help="Write the table to this .parquet or .csv file."),
@@ -88,11 +79,6 @@ EmbeddingFile = Annotated[
         metavar="EMBEDDING", help="Embedding file: .parquet, .csv, .npz or .txt (word2vec text)."
     ),
 ]
-LabelTable = Annotated[
-    Path | None, typer.Option(help="Node table with labels; default: the embedding's own labels.")
-]
-IdColumn = Annotated[str, typer.Option("--id", help="Column with the node id in that table.")]
-LabelColumn = Annotated[str, typer.Option(help="Column with the label in that table.")]
 Top = Annotated[int, typer.Option(min=1, help="Number of neighbors per node.")]
 Json = Annotated[
     Path | None,
@@ -151,25 +137,26 @@ class GraphOptions:
         bool, _option("--no-scale", help="Use numbers as they are, without standardizing them.")
     ] = False
 
-    def read(self, edges: Path, nodes: Path | None, gate: Estimator | None = None) -> Graph:
+    def read(
+        self, edges: Path, nodes: Path | None, gate: Estimator | None = None
+    ) -> graphgate.Graph:
         """The graph; for a fitted `gate`, read as its training graph unless stated otherwise."""
-        options, kinds = self.reading(gate), None
+        options = self.reading(gate)
         if gate is not None:
             if self.no_scale:
                 raise InputError("the model scales numbers as in training; omit --no-scale")
             if self.directed and not gate.fitted_on_.directed:
                 raise InputError("the model was trained on undirected edges; omit --directed")
             if gate.encoder_ is not None:
-                known = gate.encoder_.kinds
-                kinds = {name: known[name] for name in known if name not in options.drop}
-        return graphgate.read_graph(edges, nodes, kinds=kinds, **asdict(options))
+                options = replace(options, kinds={**gate.encoder_.kinds, **options.kinds})
+        return graphgate.read_graph(edges, nodes, **asdict(options))
 
     def given(self) -> list[str]:
         """The options of reading that are given."""
         named = vars(self) | {"category": self.categories, "categories": None, "no_scale": None}
         return [f"--{name.replace('_', '-')}" for name, value in named.items() if value is not None]
 
-    def reading(self, gate: Estimator | None = None) -> ReadingOptions:
+    def reading(self, gate: Estimator | None = None) -> graphgate.ReadingOptions:
         """What is given here, else what the model was trained with, else the defaults."""
         options: dict[str, Any] = {}
         if gate is not None:
@@ -178,3 +165,25 @@ class GraphOptions:
         options |= {name: given[name] for name in given if name != "no_scale"}
         options |= {name: options[name] or None for name in ("weight", "label") if name in options}
         return graphgate.ReadingOptions.from_dict(options)
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Where the labels of an embedding's nodes are."""
+
+    nodes: Annotated[
+        Path | None,
+        typer.Option(help="Node table with labels; default: the embedding's own labels."),
+    ] = None
+    id: Annotated[str, typer.Option("--id", help="Column with the node id in that table.")] = "id"
+    label: Annotated[str, typer.Option(help="Column with the label in that table.")] = "label"
+
+    def read(self, embedding: graphgate.Embedding) -> list[Any] | None:
+        """Labels from the table, or the embedding's own; None where no node has one."""
+        labels = embedding.labels
+        if self.nodes is not None:
+            from graphgate.tasks.classification import read_labels, warn_of_label
+
+            warn_of_label(embedding.columns, self.label)
+            labels = read_labels(self.nodes, embedding.ids, id=self.id, label=self.label)
+        return None if labels is None or all(value is None for value in labels) else labels

@@ -9,7 +9,7 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import Output
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import (
     Dataset,
     Edges,
@@ -18,7 +18,6 @@ from graphgate.cli.options import (
     Method,
     Model,
     Nodes,
-    SpreadsheetSafe,
 )
 from graphgate.cli.outputs import write_result, write_table
 from graphgate.cli.program import ANSWERS, app
@@ -41,7 +40,6 @@ def outliers(
         Output("table"),
     ] = None,
     json: Json = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
     *,
     options: GraphOptions,
 ) -> None:
@@ -60,7 +58,7 @@ def outliers(
     print_table(["node", "features", "edges"], cells)
     if out is not None:
         columns = {"node_id": result.ids, "features": result.features, "edges": result.edges}
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        write_table(out, columns)
         say(f"wrote the scores of {graph.n_nodes:,} nodes to {out}")
     listed = [
         {"node": node}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from graphgate.compute.neighbors import SimilarNodes
     from graphgate.estimators.loading import Estimator
-    from graphgate.graph.graph import Graph
-    from graphgate.io.embeddings import Embedding
 
 _ID_COLUMNS = ("node_id", "similar_id", "source", "target")
 
@@ -39,7 +36,7 @@ class Outputs:
     attention: Path | None = None
     scores: Path | None = None
 
-    def check_names(self, graph: Graph, gate: Estimator) -> None:
+    def check_names(self, graph: graphgate.Graph, gate: Estimator) -> None:
         """Before training: the formats can store these ids, labels and feature names."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
         from graphgate.io.model_outputs import check_feature_names
@@ -54,32 +51,25 @@ class Outputs:
 
     def write(
         self,
-        graph: Graph,
+        graph: graphgate.Graph,
         gate: Estimator,
         vectors: np.ndarray,
         encode: Callable[[], Any],
-        *,
-        spreadsheet_safe: bool = False,
     ) -> None:
         """Write the files that were requested.
 
         encode : computes what there is besides vectors.
         """
-        with _formulas_marked(spreadsheet_safe):
-            if self.embedding is not None:
-                embedding = graphgate.Embedding.of(graph, vectors)
-                write_vectors(self.embedding, embedding, spreadsheet_safe=spreadsheet_safe)
-            if self.model is not None:
-                gate.save(self.model)
-                say(f"wrote the model to {self.model}")
-            if any((self.attention, self.scores, self.reconstruction, self.page)):
-                self._write_encoded(graph, gate, vectors, encode())
-
-    def _write_encoded(
-        self, graph: Graph, gate: Estimator, vectors: np.ndarray, encoded: Any
-    ) -> None:
         from graphgate.io.model_outputs import write_reconstruction
 
+        if self.embedding is not None:
+            write_vectors(self.embedding, graphgate.Embedding.of(graph, vectors))
+        if self.model is not None:
+            gate.save(self.model)
+            say(f"wrote the model to {self.model}")
+        if not any((self.attention, self.scores, self.reconstruction, self.page)):
+            return
+        encoded = encode()
         if (path := self.attention or self.scores) is not None:
             edge_values = encoded.edge_values
             if edge_values is None:
@@ -99,9 +89,8 @@ class Outputs:
             say_page(self.page)
 
 
-def write_vectors(path: Path, embedding: Embedding, *, spreadsheet_safe: bool) -> None:
-    with _formulas_marked(spreadsheet_safe):
-        embedding.save(path)
+def write_vectors(path: Path, embedding: graphgate.Embedding) -> None:
+    embedding.save(path)
     n, size = embedding.vectors.shape
     say(f"wrote {n:,} vectors of size {size} to {path}")
 
@@ -110,7 +99,7 @@ def say_page(path: Path) -> None:
     say(f"wrote {path} ({path.stat().st_size / 2**20:.1f} MiB); open it in a browser")
 
 
-def write_table(path: Path, columns: dict[str, Any], *, spreadsheet_safe: bool) -> None:
+def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     """Write columns by name; node ids and labels are kept as what they are."""
     import pyarrow as pa
 
@@ -125,12 +114,7 @@ def write_table(path: Path, columns: dict[str, Any], *, spreadsheet_safe: bool) 
         else pa.array(values)
         for name, values in columns.items()
     }
-    with _formulas_marked(spreadsheet_safe):
-        table_files.write_table(path, pa.table(arrays))
-
-
-def _formulas_marked(spreadsheet_safe: bool) -> AbstractContextManager[None]:
-    return graphgate.spreadsheet_safe() if spreadsheet_safe else nullcontext()
+    table_files.write_table(path, pa.table(arrays))
 
 
 def similar_rows(similar: SimilarNodes) -> list[dict[str, Any]]:
@@ -151,7 +135,7 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
     print_table(list(rows[0]), cells)
 
 
-def print_graph(graph: Graph) -> None:
+def print_graph(graph: graphgate.Graph) -> None:
     """Summarize a graph on standard error, including how many nodes have no edges."""
     isolated = int((graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1) == 0).sum())
     nodes = "node has" if isolated == 1 else "nodes have"

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from graphgate.cli.console import say
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import (
     Dataset,
     Edges,
@@ -13,7 +13,6 @@ from graphgate.cli.options import (
     Json,
     Model,
     Nodes,
-    SpreadsheetSafe,
     TableOut,
 )
 from graphgate.cli.outputs import print_rows, write_result, write_table
@@ -33,7 +32,6 @@ def predict_links(
     model: Model = None,
     top: Annotated[int, typer.Option(min=1, help="Number of edges to propose.")] = 100,
     out: TableOut = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
     json: Json = None,
     *,
     options: GraphOptions,
@@ -57,5 +55,5 @@ def predict_links(
     if out is None:
         print_rows(rows)
     else:
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        write_table(out, columns)
         say(f"wrote {len(pairs):,} proposed edges to {out}")

@@ -1,7 +1,5 @@
 """The program `graphgate`: commands register with `app`, `main` reports errors."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,9 +1,7 @@
 """`graphgate serve`: a store over HTTP."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +9,6 @@ import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.program import ANSWERS, app
 from graphgate.cli.store import Folder
-
-if TYPE_CHECKING:
-    from graphgate.service.server import Listening
 
 
 @app.command(rich_help_panel=ANSWERS, epilog="Example: graphgate serve people --port 8000")
@@ -39,10 +34,6 @@ def serve(
 
     Other machines are served only with a key, which requests must carry.
     """
-
-    def ready(listening: Listening) -> None:
-        say(f"serving {folder} at {listening.address} (its pages: {listening.address}/docs)")
-
     graphgate.serve(
         folder,
         host=host,
@@ -52,5 +43,7 @@ def serve(
         timeout=timeout,
         max_body=max_body,
         read_only=read_only,
-        ready=ready,
+        ready=lambda listening: say(
+            f"serving {folder} at {listening.address} (its pages: {listening.address}/docs)"
+        ),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +9,13 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.options import EmbeddingFile, Json, SpreadsheetSafe, TableOut, Top
+from graphgate.cli.options import EmbeddingFile, Json, TableOut, Top
 from graphgate.cli.outputs import print_rows, similar_rows, write_result, write_table
 from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from graphgate.estimators.embedder import Embedder
-    from graphgate.graph.graph import Graph
+    from graphgate.tasks.comparison import SharedTraits
 
 
 @app.command(
@@ -41,7 +38,6 @@ def similar(
         typer.Option(help="LinearGATE's model file, to list what similarities are made of."),
     ] = None,
     out: TableOut = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
     json: Json = None,
 ) -> None:
     """Find the most similar nodes by exact cosine similarity.
@@ -61,46 +57,32 @@ def similar(
     neighbors = graphgate.similar(vectors, queried, n_neighbors=top)
     rows = similar_rows(neighbors)
     if edges is not None:
+        from graphgate.tasks.comparison import compare_similar
+
         model = None if explain is None else graphgate.load_model(explain)
-        _add_shared(rows, graphgate.read_graph(edges, nodes), model)
+        shared = compare_similar(graphgate.read_graph(edges, nodes), neighbors, model=model)
+        rows = [row | _told(traits) for row, traits in zip(rows, shared, strict=True)]
     write_result(json, {"similar": [_plain(row) for row in rows]})
     if out is not None:
         n, k = neighbors.neighbors.shape
-        columns: dict[str, Any] = {
+        columns = {
             "node_id": neighbors.ids.repeat(k),
             "rank": [row["rank"] for row in rows],
             "similar_id": neighbors.neighbors.ravel(),
             "cosine": neighbors.cosines.ravel(),
         }
-        if edges is not None:
-            columns["shared"] = [row["shared"] for row in rows]
-        if explain is not None:
-            columns["because"] = [str(row["because"]) for row in rows]
-        write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+        columns |= {"shared": [row["shared"] for row in rows]} if edges is not None else {}
+        columns |= {"because": [str(row["because"]) for row in rows]} if explain is not None else {}
+        write_table(out, columns)
         say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
     elif node:
         print_rows(rows)
 
 
-def _add_shared(rows: list[dict[str, Any]], graph: Graph, model: Embedder | None) -> None:
-    """Add what each query node and each node similar to it share, as text.
-
-    With a model, also the `SimilarityParts` of their cosine.
-    """
-    ids = {str(node): node for node in graph.ids.tolist()}
-    for name, group in groupby(rows, itemgetter("node")):
-        same = list(group)
-        others = [row["similar"] for row in same]
-        if missing := [other for other in (name, *others) if str(other) not in ids]:
-            raise InputError(
-                f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
-            )
-        names = [ids[str(other)] for other in others]
-        compared = graphgate.compare_nodes(graph, ids[str(name)], names, model=model)
-        for row, traits in zip(same, compared, strict=True):
-            row["shared"] = str(traits)
-            if traits.similarity is not None:
-                row["because"] = traits.similarity
+def _told(traits: SharedTraits) -> dict[str, Any]:
+    """What two nodes share, as text, and what their similarity is made of where it is known."""
+    because = {} if traits.similarity is None else {"because": traits.similarity}
+    return {"shared": str(traits)} | because
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

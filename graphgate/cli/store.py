@@ -10,9 +10,8 @@ import typer
 import graphgate
 from graphgate.cli.console import print_table, say
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import check_memory, naming_files
+from graphgate.cli.inputs import choose_method, make_estimator, naming_files, prepare
 from graphgate.cli.method_options import only_options
-from graphgate.cli.methods import choose_method, make_estimator
 from graphgate.cli.options import EDGES, GraphOptions, Json, Method, Nodes, Seed, Top
 from graphgate.cli.outputs import print_graph, print_rows, similar_rows, write_result
 from graphgate.cli.program import EMBEDDINGS, app
@@ -60,16 +59,12 @@ def create(
 
     `graphgate embed … --store STORE` does the same with all options of a method.
     """
-    chosen, params = choose_method(method, given)
-    reading = options.reading().to_dict()
-    graph = graphgate.read_graph(edges, nodes, **reading)
+    estimator = make_estimator(*choose_method(method, given), options, seed)
+    graph = options.read(edges, nodes)
     print_graph(graph)
-    estimator = make_estimator(chosen, params, options, seed)
     with naming_files(edges, nodes):
-        prepared = estimator.prepare(graph)
-        check_memory(estimator, prepared)
-        estimator.fit(prepared)
-        estimator.notes_["reading"] = reading
+        estimator.fit(prepare(estimator, graph, edges, nodes))
+        estimator.notes_["reading"] = options.reading().to_dict()
         created = graphgate.Store.create(folder, graph, estimator)
     say(f"created {folder} with {len(created):,} vectors of size {created.info().n_components}")
 
@@ -328,13 +323,15 @@ def export(
 
 def _report(change: StoreChange, out: Path | None, *, with_changed: bool) -> None:
     """Say what a change did, and write vectors."""
-    if not (len(change.added.ids) or len(change.changed.ids) or change.removed or change.n_edges):
+    counts = (len(change.added.ids), change.removed, change.updated, change.n_edges)
+    if not any(counts):
         say(f"version {change.version}: nothing has changed")
     else:
         say(
-            f"version {change.version}: {len(change.added.ids):,} nodes added, "
-            f"{change.removed:,} removed, {change.n_edges:,} edges changed, "
-            f"{len(change.changed.ids):,} further vectors updated"
+            "version {}: {:,} nodes added, {:,} removed, {:,} with other attributes or labels, "
+            "{:,} edges changed, {:,} further vectors updated".format(
+                change.version, *counts, len(change.changed.ids)
+            )
         )
     if out is not None:
         vectors = change.vectors() if with_changed else change.added

@@ -1,7 +1,5 @@
 """`graphgate transform`: a saved model and tables in, vectors out, also of unseen nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,16 +7,14 @@ import typer
 
 import graphgate
 from graphgate.cli.conventions import Output
-from graphgate.cli.inputs import naming_files, read_extended
+from graphgate.cli.inputs import check_outputs, naming_files, read_extended
 from graphgate.cli.method_options import only_options
-from graphgate.cli.methods import check_outputs
 from graphgate.cli.options import (
     EDGES,
     EMBEDDING_OUT,
     GraphOptions,
     Nodes,
     ReconstructionOut,
-    SpreadsheetSafe,
 )
 from graphgate.cli.outputs import Outputs, print_graph, write_vectors
 from graphgate.cli.program import EMBEDDINGS, app
@@ -52,7 +48,6 @@ def transform(
     reconstruction: ReconstructionOut = None,
     *,
     given: Annotated[dict[str, Any], only_options("scores", "attention", "device")],
-    spreadsheet_safe: SpreadsheetSafe = False,
     options: GraphOptions,
 ) -> None:
     """Embed nodes with a saved model, including nodes it has never seen.
@@ -78,11 +73,11 @@ def transform(
         encoded = gate.encode(graph)
     if only == "all":
         vectors = encoded.embedding
-        outputs.write(graph, gate, vectors, lambda: encoded, spreadsheet_safe=spreadsheet_safe)
+        outputs.write(graph, gate, vectors, lambda: encoded)
         return
     vectors = encoded.embedding[new]
     embedding = graphgate.Embedding(graph.ids[new], vectors, columns=graph.columns)
-    write_vectors(out, embedding, spreadsheet_safe=spreadsheet_safe)
+    write_vectors(out, embedding)
 
 
 def _check_only(

@@ -21,6 +21,13 @@ class Cost:
     seconds: float = 0.0
     peak_memory_mb: float = 0.0
 
+    def to_dict(self) -> dict[str, float]:
+        """Both, rounded for a record."""
+        return {
+            "seconds": round(self.seconds, 3),
+            "peak_memory_mb": round(self.peak_memory_mb, 1),
+        }
+
 
 @contextmanager
 def measured() -> Iterator[Cost]:

@@ -2,6 +2,5 @@
 
 The modules in import order:
 
-    download, unpickler, splits, planetoid, bundled, citation, archives, synthetic,
-    planted
+    download, unpickler, splits, planetoid, bundled, citation, archives, synthetic
 """

@@ -2,7 +2,7 @@
 
 The modules in import order:
 
-    hyperparameters, base, region, fitted, embedder, equal_vectors, reconstruction_errors,
-    persistence, linear_fit, linear_persistence, linear_gate, onnx_file, gate_fit, gate, registry,
-    loading, linear_estimate, estimate, runs
+    hyperparameters, codec, base, region, fitted, registry, persistence, embedder, equal_vectors,
+    reconstruction_errors, linear_fit, linear_gate, onnx_file, gate_fit, gate, loading,
+    linear_estimate, estimate, runs
 """

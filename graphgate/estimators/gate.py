@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.machine import room_within
@@ -18,13 +17,6 @@ from graphgate.estimators.embedder import Embedder
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.gate_fit import EmbeddedGraph, GATEFit
-from graphgate.estimators.persistence import (
-    PARAMS,
-    FittedState,
-    SavedGATE,
-    load_gate,
-    save_gate,
-)
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import sources_of_rules
 from graphgate.linear.solution import column_weights
@@ -121,7 +113,7 @@ class GATE(Embedder):
         epochs: int | None = None,
         learning_rate: float | None = None,
         clip_norm: float | None = None,
-        patience: float | None = None,
+        patience: int | float | None = None,
         tolerance: float | None = None,
         batch_size: int | str = "auto",
         parts_per_step: int | None = None,
@@ -194,10 +186,10 @@ class GATE(Embedder):
             show_progress=self.progress,
             start=last,
         )
-        self.fit_ = GATEFit(model, run.weight_unit(graph))
-        self.history_, self.seed_ = history, seed
-        self.notes_: dict[str, Any] = {}
-        self._params = {name: getattr(self, name) for name in PARAMS} | {"random_state": seed}
+        self.fit_ = GATEFit.of(model, run.weight_unit(graph))
+        self.history_ = history
+        self.notes_ = {}
+        self._params = self._deciding_params(random_state=seed, dims=model.architecture.dims)
         encoded = self.fit_.encode(graph, processes)
         self.embedding_, self.attention_ = encoded.embedding, encoded.attention
         warn_of_equal_vectors(self.embedding_, graph)
@@ -300,26 +292,12 @@ class GATE(Embedder):
         given, form = getattr(self, name), arguments.find_preset(self.preset)
         return getattr(form, name) if given is None else given
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a file (safetensors with a JSON header)."""
-        check_is_fitted(self)
-        state = FittedState.of(self)
-        save_gate(path, SavedGATE(self.model_, self._params, self.weight_unit_, state))
-
-    @classmethod
-    def load(cls, path: str | Path, *, device: str = "cpu") -> Self:
-        """The model in a file, ready for `transform`.
-
-        Every parameter that decides the result is that of the saved model, the random seed
-        included; `device` is yours. A loaded model has no `embedding_`, `attention_` or
-        `history_`: it holds no graph.
-        """
-        saved = load_gate(path)
-        gate = cls(**saved.params, device=device)
-        gate.fit_ = GATEFit(saved.model.to(arguments.device(device)), saved.weight_unit)
-        gate._params, gate.seed_ = saved.params, saved.params["random_state"]
-        saved.state.restore(gate)
-        return gate
+    def _restore(self) -> None:
+        architecture, _, _ = self.checked_settings(self.n_features_in_)
+        if architecture != self.fit_.architecture:
+            raise InputError("its parameters are not those of its network")
+        arguments.batch_size(self.batch_size)
+        self.fit_ = self.fit_.on(arguments.device(self.device))
 
     @property
     def model_(self) -> GATEModel:

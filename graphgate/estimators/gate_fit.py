@@ -1,9 +1,9 @@
 """What `GATE` learns, and what it computes for a graph and for the nodes around a change."""
 
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,14 +11,20 @@ import torch
 from torch import Tensor
 
 from graphgate.compute.processes import Processes
-from graphgate.errors import DivergenceError
+from graphgate.errors import DivergenceError, InputError
 from graphgate.estimators.fitted import VECTOR, Attention, Reach
 from graphgate.estimators.reconstruction_errors import angles, mean_per_node
 from graphgate.estimators.region import Region, scattered
 from graphgate.graph.graph import Graph
-from graphgate.graph.validation import Features
+from graphgate.graph.validation import Features, Positive
 from graphgate.nn import collapsed
-from graphgate.nn.autoencoder import DecoderOutput, EncoderOutput, GATEModel
+from graphgate.nn.autoencoder import (
+    Architecture,
+    DecoderOutput,
+    EncoderOutput,
+    GATEModel,
+    parameter_shapes,
+)
 from graphgate.nn.features import FeatureMatrix
 from graphgate.nn.layer_update import Layer, layer_states, updated_layers
 from graphgate.nn.pattern import AttentionPattern
@@ -30,11 +36,40 @@ _CPU = torch.device("cpu")
 class GATEFit:
     """A trained network.
 
+    weights : of the network, by the names of its parameters.
     unit : what edge weights are divided by.
     """
 
-    model: GATEModel
-    unit: float
+    architecture: Architecture
+    weights: Mapping[str, Tensor]
+    unit: Positive
+
+    def __post_init__(self) -> None:
+        wanted = parameter_shapes(self.architecture)
+        seen = {name: tuple(weight.shape) for name, weight in self.weights.items()}
+        if different := min(seen.items() ^ wanted.items(), default=None):
+            name, shape = different[0], seen.get(different[0])
+            raise InputError(f"its weight {name!r} is {shape}, not {wanted.get(name)}")
+
+    @classmethod
+    def of(cls, model: GATEModel, unit: float) -> Self:
+        weights = {name: weight.detach() for name, weight in model.named_parameters()}
+        return cls(model.architecture, weights, unit)
+
+    @cached_property
+    def model(self) -> GATEModel:
+        """The network, with these weights."""
+        model = GATEModel(self.architecture)
+        model.load_state_dict(self.weights, assign=True)
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is computed from the fields is not pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def on(self, device: torch.device) -> Self:
+        """With weights on a device."""
+        return replace(self, weights={name: w.to(device) for name, w in self.weights.items()})
 
     @torch.no_grad()
     def encode(self, graph: Graph, processes: Processes | None = None) -> "EmbeddedGraph":
@@ -111,17 +146,19 @@ class GATEFit:
         That is the last layer: its weights, what attention compares with, and what the decoder
         starts with. A tied decoder has the transposed weights, so it undoes the rotation.
         """
-        if self.model.architecture.activation != "identity":
+        if self.architecture.activation != "identity":
             return None
-        model = deepcopy(self.model)
-        turn = torch.from_numpy(rotation).to(model.encoder_weight[-1].dtype)
-        model.encoder_weight[-1].copy_(model.encoder_weight[-1] @ turn)
-        if len(model.encoder_center):
-            model.encoder_center[-1].copy_(turn.T @ model.encoder_center[-1])
-            model.encoder_neighbor[-1].copy_(turn.T @ model.encoder_neighbor[-1])
-        if len(model.decoder_weight):
-            model.decoder_weight[-1].copy_(turn.T @ model.decoder_weight[-1])
-        return replace(self, model=model)
+        last, weights = self.model.n_layers - 1, dict(self.weights)
+        turn = torch.from_numpy(rotation).to(weights[f"encoder_weight.{last}"].dtype)
+        weights[f"encoder_weight.{last}"] = weights[f"encoder_weight.{last}"] @ turn
+        for name in (
+            f"encoder_center.{last}",
+            f"encoder_neighbor.{last}",
+            f"decoder_weight.{last}",
+        ):
+            if name in weights:
+                weights[name] = turn.T @ weights[name]
+        return replace(self, weights=weights)
 
     @cached_property
     @torch.no_grad()
@@ -134,7 +171,7 @@ class GATEFit:
     def _local(self) -> GATEModel:
         """The network on the CPU, where a store is updated."""
         on_cpu = self.model.encoder_weight[0].device == _CPU
-        return self.model if on_cpu else deepcopy(self.model).cpu()
+        return self.model if on_cpu else self.on(_CPU).model
 
     def _matrix(self, x: Features) -> FeatureMatrix:
         return FeatureMatrix(x, device=_CPU, dtype=self.model.encoder_weight[0].dtype)

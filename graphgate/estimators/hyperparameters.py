@@ -1,4 +1,4 @@
-"""Hyperparameters: our form of GATE and two published ones as presets, checks, and a JSON form."""
+"""Hyperparameters: our form of GATE and two published ones as presets, and checks."""
 
 import math
 import numbers
@@ -18,7 +18,6 @@ AUTO = "auto"  # weights that are chosen from the graph
 LARGEST_SEED = 2**32 - 1  # of NumPy's RandomState, which scikit-learn uses
 _UNITS = {f"{prefix}B": 1000**power for power, prefix in enumerate(["", "k", "M", "G", "T"])}
 _UNITS |= {f"{prefix}iB": 1024**power for power, prefix in enumerate(["K", "M", "G", "T"], 1)}
-_INFINITY = "infinity"  # for which JSON has no number
 
 
 @dataclass(frozen=True)
@@ -220,18 +219,3 @@ def groups(given: Any, n_features: int) -> list[str] | None:
             f"an array of shape {values.shape} and type {values.dtype}"
         )
     return [str(value) for value in values.tolist()]
-
-
-def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a fitted estimator as plain JSON."""
-    given = {**params, "dtype": str(params["dtype"]).removeprefix("torch.")}
-    if "dims" in params:
-        given["dims"] = list(layer_sizes(params["dims"]))
-    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
-    return {name: _INFINITY if value == math.inf else value for name, value in plain.items()}
-
-
-def from_json(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that `to_json` wrote."""
-    found = {name: math.inf if value == _INFINITY else value for name, value in params.items()}
-    return found | ({"dims": tuple(params["dims"])} if "dims" in params else {})

@@ -20,12 +20,6 @@ from graphgate.estimators.embedder import Embedder
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.linear_fit import LinearFit, ScoredGraph
-from graphgate.estimators.linear_persistence import (
-    SavedLinearGATE,
-    load_linear_gate,
-    save_linear_gate,
-)
-from graphgate.estimators.persistence import FittedState
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
@@ -40,7 +34,7 @@ from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
 from graphgate.linear.model import VIEWS, LinearModel, States, WeightOptions
-from graphgate.linear.report import report_on
+from graphgate.linear.report import LinearReport, report_on
 from graphgate.linear.solution import solution_of
 from graphgate.linear.weights import MOST_SOURCES
 from graphgate.preprocessing.structural import structural_attributes
@@ -101,6 +95,7 @@ class LinearGATE(Embedder):
     """
 
     fit_: LinearFit
+    _graph: Graph | None = None
 
     def __init__(
         self,
@@ -149,20 +144,14 @@ class LinearGATE(Embedder):
             show_progress=self.progress,
         )
         self.fit_ = LinearFit(solution.model, solution.decoder)
-        described = self.fitted_on_.content != "edges"
-        self.report_ = report_on(self.model_, self.decoder_, described=described)
-        self.embedding_, self.seed_ = solution.embedding.numpy(), seed
-        self.notes_: dict[str, Any] = {}
-        self._params = {
-            "n_components": plan.n_components,
-            "structure": plan.structure,
-            "weights": None if self.weights is None else dict(options.given) or arguments.AUTO,
-            "groups": arguments.groups(self.groups, graph.n_features),
-            "scale": bool(self.scale),
-            "random_state": seed,
-            "dtype": self._dtype_name,
-        }
-        self._graph: Graph | None = graph
+        self.embedding_ = solution.embedding.numpy()
+        self.notes_ = {}
+        self._params = self._deciding_params(
+            random_state=seed,
+            weights=None if self.weights is None else dict(options.given) or arguments.AUTO,
+            groups=arguments.groups(self.groups, graph.n_features),
+        )
+        self._graph = graph
         warn_of_equal_vectors(self.embedding_, graph)
         return self
 
@@ -264,6 +253,11 @@ class LinearGATE(Embedder):
         return self.decoder_.probabilities(states, pairs)
 
     @property
+    def report_(self) -> LinearReport:
+        described = self.fitted_on_.content != "edges"
+        return report_on(self.model_, self.decoder_, described=described)
+
+    @property
     def model_(self) -> LinearModel:
         return self.fit_.model
 
@@ -363,29 +357,41 @@ class LinearGATE(Embedder):
         engine = Columns(graph.n_nodes, dtype, plan.blocks)
         return self.model_.states(graph, engine, step=step)
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a file (safetensors with a JSON header).
-
-        With `structure`, the file contains the ids of the nodes given to `fit`.
-        """
-        check_is_fitted(self)
-        state = FittedState.of(self)
-        save_linear_gate(path, SavedLinearGATE(self.model_, self.decoder_, self._params, state))
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The model in a file, ready for `transform`.
-
-        A loaded model has no `embedding_`: it holds no graph.
-        """
-        saved = load_linear_gate(path)
-        gate = cls(**saved.params)
-        gate.fit_ = LinearFit(saved.model, saved.decoder)
-        described = saved.state.fitted_on.content != "edges"
-        gate.report_ = report_on(saved.model, saved.decoder, described=described)
-        gate.seed_, gate._params, gate._graph = saved.params["random_state"], saved.params, None
-        saved.state.restore(gate)
-        return gate
+    def _restore(self) -> None:
+        model, decoder, kind = self.model_, self.decoder_, self.fitted_on_
+        coordinates, sources, placed = model.coordinates, model.coordinates.sources, model.structure
+        r, size = len(coordinates.center), model.projection.shape[1]
+        rank = 0 if placed is None else placed.rank
+        views = {n: v for n, v in VIEWS.items() if placed is not None or v.source != "structure"}
+        widths = [rank if view.source == "structure" else r for view in views.values()]
+        arguments.weights(self.weights, [*views, *(source.name for source in sources)])
+        groups = arguments.groups(self.groups, self.n_features_in_)
+        chosen = self.weights is not None and kind.content != "edges"
+        evidence, places = model.evidence, coordinates.places
+        counts = np.bincount(places[places >= 0], minlength=len(sources)).tolist()
+        holds = {
+            "n_components": 1 <= size <= arguments.integer("n_components", self.n_components),
+            "sources": counts == [source.n_features for source in sources],
+            "groups": groups is None
+            or (
+                kind.content == "features"
+                and self.weights is not None
+                and [source.name for source in sources] == list(dict.fromkeys(groups))
+                and groups == [sources[place].name for place in places.tolist()]
+            ),
+            "evidence": (evidence is not None) == chosen
+            and (evidence is None or len(evidence.sources) == len(sources)),
+            "alignments": evidence is None or len(evidence.alignments) == len(sources),
+            "coordinates": coordinates.components is not None or r == self.n_features_in_,
+            "structure": (placed is not None) == (self.structure and kind.has_edges),
+            "weights": list(model.weights) == list(views),
+            "reconstruction": len(model.reconstruction.weights) == r,
+            "projection": len(model.projection) == sum(widths),
+            "decoder": decoder is None or (kind.has_edges and decoder.fits(r)),
+        }
+        for name, good in holds.items():
+            if not good:
+                raise InputError(f"{name} in it is out of range or contradictory")
 
     @property
     def _dtype_name(self) -> str:

@@ -5,11 +5,9 @@ from typing import Any
 
 from graphgate.errors import InputError, check_choice
 from graphgate.estimators.embedder import Embedder as Estimator
-from graphgate.estimators.gate import GATE
-from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.estimators.linear_persistence import KIND
 from graphgate.estimators.registry import EMBEDDERS
-from graphgate.io.tensors import file_kind
+
+OF_STORE = "of a store"  # the note of a model whose nodes are in the tables of a store
 
 
 def named_estimator(method: str, params: dict[str, Any]) -> Estimator:
@@ -36,17 +34,19 @@ def parameters_by_method() -> dict[str, set[str]]:
 def load_model(path: str | Path, *, device: str | None = None) -> Estimator:
     """The model that `save` wrote to a file, whichever estimator it is of.
 
-    device : where a `GATE` computes; the default is "cpu". `LinearGATE` has none.
+    device : where to compute, for methods that have a choice, such as `GATE`.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from graphgate import Graph
+    >>> from graphgate import Graph, LinearGATE
     >>> with TemporaryDirectory() as folder:
     ...     LinearGATE(n_components=2).fit(Graph([[1.0], [2.0], [4.0]])).save(f"{folder}/model")
     ...     load_model(f"{folder}/model").transform(Graph([[3.0]])).shape
     (1, 2)
     """
-    if file_kind(path) != KIND:
-        return GATE.load(path, device=device or "cpu")
-    if device is not None:
-        raise InputError(f"{path} holds a LinearGATE, which has no device; omit it")
-    return LinearGATE.load(path)
+    estimator = Estimator.load(path, device=device)
+    if OF_STORE in estimator.notes_:
+        raise InputError(
+            f"{path} is the model of a store, without what its tables hold of single nodes; open "
+            "the store, and save the model that it returns"
+        )
+    return estimator

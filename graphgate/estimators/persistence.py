@@ -1,186 +1,116 @@
 """Model files: what was learned, and what is needed to use it again."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from inspect import signature
+from math import inf
 from pathlib import Path
-from typing import Any, Self, get_args
-
-import numpy as np
-from torch import Tensor
+from typing import Annotated, Any, get_type_hints
 
 from graphgate.errors import InputError
-from graphgate.estimators.base import Content, GraphKind
-from graphgate.estimators.hyperparameters import DTYPES, from_json, to_json
-from graphgate.io.files import Schema, check_fields
-from graphgate.io.provenance import versions
-from graphgate.io.tensors import check_tensors, file_kind, read_tensors, write_tensors
-from graphgate.nn.autoencoder import Architecture, GATEModel, parameter_shapes
+from graphgate.estimators.base import GraphKind
+from graphgate.estimators.codec import Rebuilding, take_apart
+from graphgate.estimators.hyperparameters import DTYPES
+from graphgate.estimators.registry import EMBEDDERS
+from graphgate.io.tensors import read_tensors, write_tensors
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
-# The estimators by what the header of a model file says that it is.
-KINDS = {"model": "GATE", "linear-model": "LinearGATE"}
-# What else the header of every model file has.
-HEADER: Schema = {
-    "params": dict,
-    "n_features": int,
-    "feature_names": (list, type(None)),
-    "encoder": (dict, type(None)),
-    "fitted_on": dict,
-    "notes": dict,
-    "versions": dict,
-}
-_FITTED_ON: Schema = {"content": str, "directed": bool, "weighted": bool, "has_edges": bool}
-_ARCHITECTURE: Schema = {
-    "dims": list,
-    "activation": str,
-    "tied_weights": bool,
-    "shared_attention": bool,
-    "attention": str,
-}
-_NUMBER = (float, int)
-# Every parameter of GATE that decides the result.
-PARAMS: Schema = {
-    **_ARCHITECTURE,
-    "preset": (str, type(None)),
-    "feature_loss": (str, type(None)),
-    "feature_weight": _NUMBER,
-    "structure_weight": _NUMBER,
-    "epochs": (int, type(None)),
-    "learning_rate": (*_NUMBER, type(None)),
-    "clip_norm": (*_NUMBER, str, type(None)),
-    "patience": (int, str, type(None)),
-    "tolerance": (*_NUMBER, type(None)),
-    "batch_size": (int, str),
-    "parts_per_step": (int, type(None)),
-    "scale": bool,
-    "random_state": int,
-    "dtype": str,
-}
+# Parameters that say how to compute, not what: a model file does not have them.
+EXECUTION = {"device", "memory_limit", "warm_start", "progress"}
+EXECUTION |= {"checkpoint", "checkpoint_every", "scratch"}
+_INFINITY = "infinity"  # for which JSON has no number
 
 
 @dataclass(frozen=True)
-class FittedState:
-    """What every fitted estimator knows of the graph that it was fitted on.
+class SavedModel:
+    """The content of a model file.
 
+    method : the name of the estimator.
+    params : those that decide the result, with the random seed that was used.
     n_features : F, after encoding.
     feature_names : (F,) if the features had names.
+    encoder : of the graph's attributes, if it had any, as plain JSON.
     fitted_on : the kind of graph.
-    encoder : of the graph's attributes, if it had any.
     notes : anything else to save with the model, as plain JSON.
+    fit : what was learned.
     """
 
-    n_features: int
-    feature_names: np.ndarray | None
-    fitted_on: GraphKind
-    encoder: AttributeEncoder | None
-    notes: dict[str, Any]
-
-    @classmethod
-    def of(cls, estimator: Any) -> Self:
-        names = getattr(estimator, "feature_names_in_", None)
-        return cls(
-            estimator.n_features_in_,
-            names,
-            estimator.fitted_on_,
-            estimator.encoder_,
-            estimator.notes_,
-        )
-
-    def restore(self, estimator: Any) -> None:
-        estimator.n_features_in_, estimator.fitted_on_ = self.n_features, self.fitted_on
-        estimator.encoder_, estimator.notes_ = self.encoder, self.notes
-        if self.feature_names is not None:
-            estimator.feature_names_in_ = self.feature_names
-
-    def to_header(self) -> dict[str, Any]:
-        names = self.feature_names
-        return {
-            "n_features": self.n_features,
-            "feature_names": None if names is None else list(map(str, names)),
-            "encoder": None if self.encoder is None else self.encoder.to_dict(),
-            "fitted_on": asdict(self.fitted_on),
-            "notes": self.notes,
-            "versions": versions(),
-        }
-
-    @classmethod
-    def from_header(cls, header: Mapping[str, Any], what: str) -> Self:
-        """Read what `to_header` wrote; `what` begins the message if it did not."""
-        check_fields(header["fitted_on"], _FITTED_ON, what, "fitted_on")
-        f, names = header["n_features"], header["feature_names"]
-        plain = names is None or (len(names) == f and all(isinstance(n, str) for n in names))
-        if f < 1 or not plain:
-            raise InputError(f"{what}: its feature names do not match its {f} features")
-        body = header["encoder"]
-        encoder = None if body is None else AttributeEncoder.from_dict(body, what)
-        if encoder is not None and encoder.get_feature_names_out().tolist() != names:
-            raise InputError(f"{what}: its feature names do not match its encoder")
-        kind = GraphKind(**header["fitted_on"])
-        content = kind.content
-        if content not in get_args(Content) or (encoder is None) != (content == "features"):
-            raise InputError(f"{what}: its encoder does not match the content {content!r}")
-        array = None if names is None else np.array(names, dtype=object)
-        return cls(f, array, kind, encoder, header["notes"])
-
-
-def read_model(
-    path: Path | str, kind: str, schema: Schema
-) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Header and tensors of a model; one of another estimator is named in the error."""
-    seen = file_kind(path)
-    if seen in KINDS and seen != kind:
-        raise InputError(
-            f"{path} holds a {KINDS[seen]} model, not a {KINDS[kind]} model; load it with "
-            f"{KINDS[seen]}.load, or any model with load_model"
-        )
-    return read_tensors(path, kind, schema)
-
-
-@dataclass(frozen=True)
-class SavedGATE:
-    """A network and what is needed to use it again.
-
-    params : `PARAMS`, the parameters of GATE with the random seed that was used.
-    weight_unit : what edge weights are divided by.
-    """
-
-    model: GATEModel
+    method: str
     params: dict[str, Any]
-    weight_unit: float
-    state: FittedState
+    n_features: Annotated[int, (1, inf)]
+    feature_names: tuple[str, ...] | None
+    encoder: dict[str, Any] | None
+    fitted_on: GraphKind
+    notes: dict[str, Any]
+    versions: dict[str, Any]
+    fit: Any
+
+    def write(self, path: Path | str) -> None:
+        write_tensors(path, "model", *take_apart(self))
+
+    @classmethod
+    def read(cls, path: Path | str, wanted: type) -> tuple["SavedModel", type]:
+        """The model of an estimator of this class, and its own class; else an `InputError`."""
+        header, tensors = read_tensors(path, "model", {field.name: object for field in fields(cls)})
+        what = not_a_model(path)
+        saved = Rebuilding({}, DTYPES["float32"], what).part(cls, header, "", {})
+        kind = _kind_of(path, saved.method, wanted)
+        params = read_params(kind, deciding(kind), saved.params, what)
+        dtype, names = params.get("dtype", "float32"), saved.feature_names
+        if dtype not in DTYPES:
+            raise InputError(f"{what}: unknown dtype {dtype!r}")
+        if names is not None and len(names) != saved.n_features:
+            raise InputError(
+                f"{what}: its feature names do not match its {saved.n_features} features"
+            )
+        rebuilding = Rebuilding(tensors, DTYPES[dtype], what, {"F": saved.n_features})
+        fit = rebuilding.tree(get_type_hints(kind)["fit_"], saved.fit, "fit")
+        return replace(saved, params=params, fit=fit), kind
+
+    def restored_encoder(self, what: str) -> AttributeEncoder | None:
+        """The encoder of attributes, if nodes were not described by features."""
+        if (self.encoder is None) != (self.fitted_on.content == "features"):
+            content = self.fitted_on.content
+            raise InputError(f"{what}: its encoder does not match the content {content!r}")
+        if self.encoder is None:
+            return None
+        encoder = AttributeEncoder.from_dict(self.encoder, what)
+        if tuple(encoder.get_feature_names_out()) != self.feature_names:
+            raise InputError(f"{what}: its feature names do not match its encoder")
+        return encoder
 
 
-def save_gate(path: Path | str, saved: SavedGATE) -> None:
-    header = {
-        "params": to_json(saved.params),
-        "weight_unit": saved.weight_unit,
-        **saved.state.to_header(),
-    }
-    write_tensors(path, "model", header, saved.model.state_dict())
+def deciding(kind: type) -> list[str]:
+    """The names of the parameters of an estimator that decide the result."""
+    return [name for name in signature(kind).parameters if name not in EXECUTION]
 
 
-def load_gate(path: Path | str) -> SavedGATE:
-    """Read a model; anything that is not exactly one is an `InputError`."""
-    header, tensors = read_model(path, "model", {**HEADER, "weight_unit": _NUMBER})
-    what = f"{path} is not a graphgate model file"
-    check_fields(header["params"], PARAMS, what, "params")
-    params = from_json(header["params"])
-    if params["dtype"] not in DTYPES:
-        raise InputError(f"{what}: unknown dtype {params['dtype']!r}")
-    state = FittedState.from_header(header, what)
-    try:
-        architecture = Architecture(
-            state.n_features, **{name: params[name] for name in _ARCHITECTURE}
+def not_a_model(path: Path | str) -> str:
+    """The beginning of messages about files that are no models."""
+    return f"{path} is not a graphgate model file"
+
+
+def _kind_of(path: Path | str, method: str, wanted: type) -> type:
+    """The class of the estimator of a method, which is the wanted one or derived from it."""
+    if method not in EMBEDDERS:
+        raise InputError(f"{path} holds a model of the method {method!r}, which is not registered")
+    kind: type = EMBEDDERS[method].maker()
+    if issubclass(wanted, kind):
+        return wanted
+    if not issubclass(kind, wanted):
+        title = kind.__name__
+        raise InputError(
+            f"{path} holds a {title} model, not a {wanted.__name__} model; load it with "
+            f"{title}.load, or any model with load_model"
         )
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from None
-    unit = header["weight_unit"]
-    if not 0 < unit < float("inf"):
-        raise InputError(f"{what}: its unit of edge weights is {unit!r}, not a positive number")
-    # Before anything of that size is made: a header can ask for any size.
-    shapes = parameter_shapes(architecture)
-    dtype = DTYPES[params["dtype"]]
-    check_tensors(tensors, {name: (shape, dtype) for name, shape in shapes.items()}, what)
-    model = GATEModel(architecture, dtype=dtype)
-    model.load_state_dict(tensors)
-    return SavedGATE(model, params, unit, state)
+    return kind
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+def read_params(kind: type, names: Iterable[str], given: Any, what: str) -> dict[str, Any]:
+    """The parameters of these names, of the types that the estimator's signature has."""
+    hints = get_type_hints(kind.__init__)  # type: ignore[misc]
+    rebuilding = Rebuilding({}, DTYPES["float32"], what, infinite=True)
+    return rebuilding.fields({name: hints[name] for name in names}, given, "params")

@@ -105,12 +105,13 @@ def register(methods: Iterable[Method]) -> None:
 
 
 def method_of(estimator: Any) -> Method:
-    """The method that an estimator is of."""
-    kinds = [f"{kind.__module__}:{kind.__qualname__}" for kind in type(estimator).__mro__]
+    """The method that an estimator, or a class of them, is of."""
+    own = estimator if isinstance(estimator, type) else type(estimator)
+    kinds = [f"{kind.__module__}:{kind.__qualname__}" for kind in own.__mro__]
     for method in EMBEDDERS.values():
         if method.home in kinds:
             return method
-    raise InputError(f"{type(estimator).__name__} is none of the methods {', '.join(EMBEDDERS)}")
+    raise InputError(f"{own.__name__} is none of the methods {', '.join(EMBEDDERS)}")
 
 
 def find_method(name: str) -> Method:

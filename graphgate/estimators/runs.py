@@ -14,6 +14,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,10 +23,11 @@ import torch
 
 from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError
+from graphgate.estimators.codec import take_apart
 from graphgate.estimators.estimate import check_fits
-from graphgate.estimators.hyperparameters import from_json, to_json
-from graphgate.estimators.loading import Estimator, named_estimator, parameters_by_method
-from graphgate.estimators.registry import method_of
+from graphgate.estimators.loading import Estimator, named_estimator
+from graphgate.estimators.persistence import read_params
+from graphgate.estimators.registry import EMBEDDERS, method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.embeddings import Embedding, read_embedding
 from graphgate.io.files import (
@@ -57,7 +59,6 @@ _FIELDS: Schema = {
     "versions": dict,
 }
 _INPUT: Schema = {"path": str, "sha256": str}
-_PLAIN = (str, int, float, type(None))
 _MOST_THREADS = 1024  # a system may refuse to start more, which ends the process
 # Where a run is saved and what it shows do not affect what it computes.
 _NOT_RECORDED = ("checkpoint", "checkpoint_every", "scratch", "progress")
@@ -125,6 +126,20 @@ class Rerun:
         """Bit-identical where everything that decides the bits is the same, else to rounding."""
         return self.identical or (bool(self.moved) and self.difference <= self.tolerance)
 
+    def sentences(self) -> list[str]:
+        """Whether inputs and embedding are those of the original run."""
+        states = [
+            f"{name}: {path} has {'' if name in self.changed else 'not '}changed since the run"
+            for name, path in self.inputs.items()
+        ]
+        equal, limit = "bit-identical to that of the run", ""
+        if self.moved and not self.identical:
+            other = " and other ".join(self.moved)
+            equal = f"equal up to rounding to that of the run, which had other {other}"
+            limit = f", at most {self.tolerance:g}"
+        verdict = equal if self.reproduced else f"NOT {equal}"
+        return [*states, f"embedding: {verdict}; largest difference {self.difference:.1g}{limit}"]
+
 
 def file_sha256(path: StrPath) -> str:
     try:
@@ -178,7 +193,7 @@ def write_run(
     """
     target = check_new_folder(folder)
     kept = {k: v for k, v in gate.get_params().items() if k not in _NOT_RECORDED}
-    settings = to_json(kept | {"random_state": gate.seed_})
+    settings, _ = take_apart(kept | gate._params)
     summary = gate.summary()
     if summary.interrupted:  # what can be repeated is the part that was trained
         settings["epochs"] = max(1, len(summary.history or ()))
@@ -238,15 +253,15 @@ def read_run(folder: StrPath) -> RunRecord:
         check_fields(given, _INPUT, what, f"input {name!r}")
     if not 1 <= stored["threads"] <= _MOST_THREADS:
         raise InputError(f"{what}: it asks for {stored['threads']} threads")
-    settings = stored["settings"]
-    known = parameters_by_method().get(stored["method"], set()) - set(_NOT_RECORDED)
-    plain = all(isinstance(value, _PLAIN) for name, value in settings.items() if name != "dims")
-    if settings.keys() != known or not plain or not isinstance(settings.get("dims", []), list):
-        raise InputError(f"{what}: its parameters are not those of its method")
+    if stored["method"] not in EMBEDDERS:
+        raise InputError(f"{what}: its method is {stored['method']!r}")
+    kind = EMBEDDERS[stored["method"]].maker()
+    names = [name for name in signature(kind).parameters if name not in _NOT_RECORDED]
+    settings = read_params(kind, names, stored["settings"], what)
     most = current_limits().epochs
-    if isinstance(settings.get("epochs"), (int, float)) and settings["epochs"] > most:
+    if (settings.get("epochs") or 0) > most:
         raise InputError(f"{what}: it asks for more than {most:,.0f} epochs; {remedy('epochs')}")
-    return RunRecord(**stored | {"settings": from_json(settings)})
+    return RunRecord(**stored | {"settings": settings})
 
 
 def _relative(path: Path) -> Path:

@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    validation, notebook, ordering, column_kinds, attributes, arrays, edges, graph, joining,
-    link_split
+    validation, notebook, ordering, column_kinds, text_words, attributes, arrays, edges, graph,
+    joining, link_split
 """

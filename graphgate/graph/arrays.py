@@ -36,6 +36,7 @@ class GraphArrays:
     directed: bool
     weighted: bool
     graph_index: np.ndarray | None
+    reading: Any = None  # how its tables were read; io/reading_options.py describes it
 
     def _set(self, **values: Any) -> None:
         """The only place where fields are written; their arrays become read-only."""
@@ -46,7 +47,7 @@ class GraphArrays:
 
     def _fields(self) -> dict[str, Any]:
         """What the graph consists of, without cached properties."""
-        return {field.name: self.__dict__[field.name] for field in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __getstate__(self) -> dict[str, Any]:
         return self._fields() | {"splits": dict(self.splits)}  # a proxy cannot be pickled
@@ -119,9 +120,11 @@ class GraphArrays:
     def without_edges(self, pairs: Any) -> Self:
         """The same nodes without the edges between these pairs of rows, (M, 2), either way."""
         u, v = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
-        old = self.adjacency
+        n, old = self.n_nodes, self.adjacency
+        keys = np.repeat(np.arange(n), np.diff(old.indptr)) * n + old.indices
+        removed = np.concatenate([u * n + v, v * n + u])
         keep = np.ones(old.nnz, dtype=bool)
-        keep[_places(old, np.concatenate([u, v]), np.concatenate([v, u]))] = False
+        keep[np.searchsorted(keys, removed[contained(removed, keys)])] = False
         before = np.concatenate([[0], np.cumsum(keep)])  # entries that are kept
         indptr = before[old.indptr].astype(old.indptr.dtype)
         parts = (old.data[keep], old.indices[keep], indptr)
@@ -227,6 +230,10 @@ class GraphArrays:
             graph_index=None if self.graph_index is None else self.graph_index[rows],
         )
 
+    def with_reading(self, reading: Any) -> Self:
+        """The same graph, with a note of how its tables were read."""
+        return self._with(reading=reading)
+
     def _with(self, **changes: Any) -> Self:
         graph = type(self).__new__(type(self))
         graph._set(**(self._fields() | changes))
@@ -266,18 +273,13 @@ class GraphArrays:
         return html_table(repr(self), cells)
 
 
-def _places(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Where entries of a sorted matrix are, for those that it has: a binary search in each row."""
-    low, end = matrix.indptr[rows].astype(np.int64), matrix.indptr[rows + 1]
-    high = end.astype(np.int64)
-    while (open_ := low < high).any():
-        middle = (low + high) // 2
-        before = np.zeros(len(rows), dtype=bool)
-        before[open_] = matrix.indices[middle[open_]] < columns[open_]
-        low, high = np.where(before, middle + 1, low), np.where(open_ & ~before, middle, high)
-    inside = low < end
-    places: np.ndarray = low[inside]
-    return places[matrix.indices[places] == columns[inside]]
+def contained(wanted: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Whether each of the wanted values is one of several, which increase."""
+    if not len(values):
+        return np.zeros(len(wanted), dtype=bool)
+    places = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    is_there: np.ndarray = values[places] == wanted
+    return is_there
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

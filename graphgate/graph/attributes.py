@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Self, cast
 
 import numpy as np
+import pyarrow as pa
 
 from graphgate.errors import InputError, listing
 from graphgate.graph.column_kinds import (
@@ -21,8 +22,10 @@ from graphgate.graph.column_kinds import (
     date_column,
     join_columns,
     number_column,
+    vector_column,
     words_column,
 )
+from graphgate.graph.text_words import words_of_texts
 from graphgate.graph.validation import plain
 
 
@@ -47,6 +50,8 @@ class Attributes:
         for name, column in columns.items():
             if not isinstance(name, str):
                 raise InputError(f"column names must be text, got {name!r}")
+            if not name.strip():
+                raise InputError(f"the name of a column is {name!r}; give it one that can be seen")
             if len(column) != len(columns[first]):
                 raise InputError(
                     f"the column {name!r} has {len(column):,} rows, but {first!r} has "
@@ -60,10 +65,11 @@ class Attributes:
     ) -> Self:
         """From lists or arrays by name, None or NaN where a value is missing.
 
-        Booleans become "boolean", numbers and dates "number", text "category", and lists of words
-        or mappings of words to counts "words", unless `kinds` says otherwise. Text of kind "words"
-        is split at white space. Integers of up to 16 bits are stored as float32, which represents
-        them exactly, larger ones as float64.
+        Booleans become "boolean", numbers and dates "number", text "category", lists of words or
+        mappings of words to counts "words", and lists of numbers of one length "vector", unless
+        `kinds` says otherwise. Text of kind "words" is split at white space; of kind "text", it is
+        also put into lower case, without punctuation. Integers of up to 16 bits are stored as
+        float32, which represents them exactly, larger ones as float64.
         """
         if not isinstance(columns, Mapping):
             raise InputError(f"columns must map names to values, got {type(columns).__name__}")
@@ -128,6 +134,8 @@ class Attributes:
 
 def _column(name: str, values: Any, kind: Kind | None) -> Column:
     array = values if isinstance(values, np.ndarray) else None
+    if array is not None and array.ndim == 2 and kind == "vector":
+        return vector_column(name, array)
     if array is not None and array.ndim != 1:
         raise InputError(f"the column {name!r} must have one dimension, got shape {array.shape}")
     if array is not None and array.dtype.kind == "b" and kind in (None, "boolean"):
@@ -142,8 +150,10 @@ def _column(name: str, values: Any, kind: Kind | None) -> Column:
     kind = kind or _guessed(items)
     if kind == "category":
         return _categories(name, items)
-    if kind == "words":
-        return _words(name, items)
+    if kind in ("words", "text"):
+        return _words(name, items, kind)
+    if kind == "vector":
+        return _vectors(name, items)
     floats = np.array([_number(name, row, item) for row, item in enumerate(items)], np.float64)
     if kind == "number":
         return number_column(name, floats)
@@ -183,7 +193,7 @@ def _guessed(items: list[Any]) -> Kind:
     if all(issubclass(kind, (numbers.Real, Decimal)) for kind in types):  # also if all are missing
         return "number"
     if all(issubclass(kind, (Mapping, list, tuple, Set, np.ndarray)) for kind in types):
-        return "words"
+        return "vector" if _are_vectors([item for item in items if item is not None]) else "words"
     return "category"
 
 
@@ -211,7 +221,26 @@ def _categories(name: str, items: list[Any]) -> Column:
     return category_column(np.array(codes, dtype=np.int64), list(code)[1:])
 
 
-def _words(name: str, items: list[Any]) -> Column:
+def _are_vectors(items: list[Any]) -> bool:
+    lists = all(isinstance(item, (list, tuple, np.ndarray)) for item in items)
+    numeric = lists and all(isinstance(plain(v), numbers.Real) for item in items for v in item)
+    return numeric and len({len(item) for item in items}) == 1 and len(items[0]) > 0
+
+
+def _vectors(name: str, items: list[Any]) -> Column:
+    given = [item for item in items if item is not None]
+    if not given or not _are_vectors(given):
+        raise InputError(
+            f"the vector column {name!r} must have lists of numbers of one length, or None"
+        )
+    blank = [math.nan] * len(given[0])
+    rows = [blank if item is None else item for item in items]
+    return vector_column(name, np.array(rows, dtype=np.float64))
+
+
+def _words(name: str, items: list[Any], kind: Kind = "words") -> Column:
+    if kind == "text" and all(item is None or isinstance(item, str) for item in items):
+        items = words_of_texts(pa.array(items, pa.large_string())).to_pylist()
     counted = [_counted(name, row, item) for row, item in enumerate(items)]
     vocabulary = list(dict.fromkeys(word for words in counted for word in words))
     code = {word: at for at, word in enumerate(vocabulary)}
@@ -221,6 +250,7 @@ def _words(name: str, items: list[Any]) -> Column:
         np.array(codes, dtype=np.int64),
         np.array([count for words in counted for count in words.values()]),
         vocabulary,
+        kind,
     )
 
 

@@ -1,8 +1,9 @@
-"""One column of node attributes, of one of four kinds.
+"""One column of node attributes, of one of six kinds.
 
-"number": quantities, NaN where missing. "boolean": true, false or missing. "category": one of a few
-values, or missing. "words": the count of each word of a vocabulary; a node without words has an
-empty row.
+"number": quantities, NaN where missing. "boolean": true, false or missing. "category": one of any
+number of values, or missing. "words": the count of each word of a vocabulary; a node without words
+has an empty row. "text": the same of free text, whose frequent words say little. "vector": several
+numbers that belong together, NaN where all are missing.
 """
 
 from collections.abc import Hashable, Sequence
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from graphgate.errors import InputError
 from graphgate.graph.validation import arrays_of, index_type, sorted_values
 
-Kind: TypeAlias = Literal["number", "boolean", "category", "words"]
+Kind: TypeAlias = Literal["number", "boolean", "category", "words", "text", "vector"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _DAY = 86_400_000_000  # microseconds
 # Days since 1970 in the years that Python's dates have.
@@ -31,7 +32,8 @@ class Column:
 
     values : number: (N,) float32 or float64, NaN where missing. boolean: (N,) float32 of 0 and 1,
         NaN where missing. category: (N,) int32, positions in `vocabulary`, -1 where missing.
-        words: (N, V) CSR array of float32, the count of each word of `vocabulary`.
+        words, text: (N, V) CSR array of float32, the count of each word of `vocabulary`.
+        vector: (N, k) float32, NaN where missing.
     vocabulary : the distinct categories or words, sorted; empty for the other kinds.
     dates : whether numbers are days since 1970, to be shown as dates.
     """
@@ -54,24 +56,35 @@ class Column:
     @property
     def missing(self) -> np.ndarray:
         """(N,) boolean mask; rows of words are never missing, but may be empty."""
-        if self.kind == "words":
+        if self.is_counts:
             return np.zeros(len(self), dtype=bool)
+        if self.kind == "vector":
+            return np.isnan(self.values).any(axis=1)
         return self.values < 0 if self.kind == "category" else np.isnan(self.values)
+
+    @property
+    def is_counts(self) -> bool:
+        """Whether values are a sparse matrix of the counts of words."""
+        return self.kind in ("words", "text")
 
     def take(self, rows: np.ndarray) -> Self:
         return replace(self, values=self.values[rows])
 
     def padded(self, more: int) -> Self:
         """The column with this many missing values appended."""
-        if self.kind == "words":
+        if self.is_counts:
             empty = sp.csr_array((more, self.values.shape[1]), dtype=np.float32)
             return replace(self, values=sp.vstack([self.values, empty], format="csr"))
         gone = -1 if self.kind == "category" else np.nan
-        return replace(self, values=np.pad(self.values, (0, more), constant_values=gone))
+        rows = ((0, more), *[(0, 0)] * (self.values.ndim - 1))
+        return replace(self, values=np.pad(self.values, rows, constant_values=gone))
 
     def tolist(self) -> list[Any]:
         """Plain Python values, None where missing; words as mappings of word to count."""
-        if self.kind == "words":
+        if self.kind == "vector":
+            gone = self.missing.tolist()
+            return [None if g else v for v, g in zip(self.values.tolist(), gone, strict=True)]
+        if self.is_counts:
             matrix = self.values
             bounds = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
             words = [self.vocabulary[at] for at in matrix.indices.tolist()]
@@ -136,8 +149,25 @@ def category_column(codes: np.ndarray, values: Sequence[Hashable]) -> Column:
     return Column("category", rank[codes], tuple(values[at] for at in order))
 
 
+def vector_column(name: str, values: np.ndarray) -> Column:
+    """From (N, k) numbers, NaN where missing."""
+    with np.errstate(over="ignore"):  # refused just below
+        array = values.astype(np.float32)
+    if (odd := np.isinf(array).any(axis=1)).any():
+        raise InputError(
+            f"the column {name!r} has a number in row {int(np.argmax(odd))} that is not finite in "
+            "float32; fix the vector"
+        )
+    array[np.isnan(array).any(axis=1)] = np.nan
+    return Column("vector", array)
+
+
 def words_column(
-    indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray | None, words: Sequence[str]
+    indptr: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray | None,
+    words: Sequence[str],
+    kind: Kind = "words",
 ) -> Column:
     """From CSR parts over a list of distinct words; a word may occur repeatedly in a row.
 
@@ -152,12 +182,14 @@ def words_column(
     matrix = sp.csr_array(parts, shape=(len(indptr) - 1, len(words)))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return Column("words", matrix, tuple(words[at] for at in order))
+    return Column(kind, matrix, tuple(words[at] for at in order))
 
 
 def join_columns(columns: Sequence[Column]) -> Column:
     """Columns of one kind, one below the other."""
     kind = columns[0].kind
+    if kind == "vector":
+        return Column(kind, np.concatenate([column.values for column in columns]))
     if kind in ("number", "boolean"):
         dates = all(column.dates for column in columns)
         return Column(kind, np.concatenate([column.values for column in columns]), dates=dates)
@@ -176,4 +208,5 @@ def join_columns(columns: Sequence[Column]) -> Column:
         np.concatenate([at[each.indices] for at, each in zip(where, rows, strict=True)]),
         np.concatenate([each.data for each in rows]),
         list(place),
+        kind,
     )

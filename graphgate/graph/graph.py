@@ -72,6 +72,7 @@ class Graph(GraphArrays):
     splits : read-only mapping of read-only boolean masks.
     graph_index : (N,) int64, the number of the graph that each node comes from, where `join_graphs`
         or a PyG `Batch` made one of several; else None.
+    reading : `TablesRead`, what was decided of the tables that it was read from; else None.
 
     Examples
     --------

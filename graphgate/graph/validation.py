@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias
+from math import inf
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,8 @@ import scipy.sparse as sp
 from graphgate.errors import InputError, Subject, UnknownNodesError
 
 Features: TypeAlias = np.ndarray | sp.csr_array
+Positive = Annotated[float, (5e-324, inf)]
+NonNegative = Annotated[float, (0, inf)]
 TEXT = np.dtypes.StringDType()  # ids that are text: 16 bytes each, and no Python objects
 
 

@@ -2,18 +2,20 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from graphgate.errors import InputError, UnknownNodesError, listing
+from graphgate.errors import InputError, Subject, UnknownNodesError, listing
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.graph import Graph
-from graphgate.graph.validation import Features
+from graphgate.graph.validation import Features, errors_about
 from graphgate.io.columns import is_text
-from graphgate.io.graph_tables import read_edges, read_nodes
+from graphgate.io.graph_tables import note_left_out, read_edges, read_nodes
 from graphgate.io.id_columns import as_integers, id_values, rows_of
 from graphgate.io.reading_options import ReadingOptions
 from graphgate.io.table_files import open_table
@@ -70,19 +72,34 @@ def read_batch(edges: Any, nodes: Any, wanted: BatchFormat) -> Batch:
         return _graph_batch(edges, wanted)
     if edges is None and nodes is None:
         raise InputError("there is nothing to add; pass edges, nodes or both")
-    ids, content, labels = pa.chunked_array([], wanted.id_type), None, None
-    if nodes is not None:
-        table = _table(nodes, "the node table")
-        if wanted.kinds is None:
-            raise InputError(
-                f"{table.what}: the store has features without names, not attributes; pass a Graph",
-                about="nodes",
-            )
-        node_table = read_nodes(table, wanted.reading.for_batch(table), wanted.kinds)
-        ids = _typed(node_table.ids, wanted.id_type, table.what)
-        content, labels = node_table.read()
+    with _about(nodes, "nodes"):
+        described = _described(nodes, wanted)
     if edges is None:
-        return Batch(ids, content, labels, ids[:0], *edge_list(None))
+        return Batch(*described, described[0][:0], *edge_list(None))
+    with _about(edges, "edges"):
+        return Batch(*described, *_connected(edges, wanted))
+
+
+def _described(
+    nodes: Any, wanted: BatchFormat
+) -> tuple[pa.ChunkedArray, Attributes | None, list[Any] | None]:
+    """Ids, attributes and labels of a table of nodes, or of none."""
+    if nodes is None:
+        return pa.chunked_array([], wanted.id_type), None, None
+    table = _table(nodes, "the node table")
+    if wanted.kinds is None:
+        raise InputError(
+            f"{table.what}: the store has features without names, not attributes; pass a Graph",
+            about="nodes",
+        )
+    reading = wanted.reading.for_batch(table)
+    node_table = read_nodes(table, replace(reading, kinds={**wanted.kinds, **reading.kinds}))
+    attributes, labels, _ = node_table.read()
+    return _typed(node_table.ids, wanted.id_type, table.what), attributes, labels
+
+
+def _connected(edges: Any, wanted: BatchFormat) -> tuple[pa.ChunkedArray, np.ndarray, np.ndarray]:
+    """Ids that a table of edges names, edges between these, and their weights."""
     table = _table(edges, "the edge table")
     listed = read_edges(table, wanted.reading)
     _check_weights(listed.weights is not None, len(listed.pairs), wanted, table.what)
@@ -95,8 +112,9 @@ def read_batch(edges: Any, nodes: Any, wanted: BatchFormat) -> Batch:
             num_nodes=len(listed.ids),
             directed=wanted.directed,
         )
+        note_left_out(table.what, listed.pairs, listed.weights, graph)
     ends = _typed(listed.ids, wanted.id_type, table.what)
-    return Batch(ids, content, labels, ends, *edge_list(graph))
+    return ends, *edge_list(graph)
 
 
 def extend_graph(
@@ -220,6 +238,13 @@ def _check_weights(weighted: bool, count: int, wanted: BatchFormat, what: str) -
 
 
 def _table(source: Any, what: str) -> Table:
-    if isinstance(source, (str, os.PathLike)):
-        return open_table(source)
-    return Table(source, what)
+    return open_table(source) if _is_file(source) else Table(source, what)
+
+
+def _about(source: Any, subject: Subject) -> AbstractContextManager[None]:
+    """Errors about a table; those about a file name it already."""
+    return nullcontext() if _is_file(source) else errors_about(subject)
+
+
+def _is_file(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike))

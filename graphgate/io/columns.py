@@ -1,48 +1,108 @@
 """Arrow columns -> attribute columns, without a loop over cells."""
 
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy.sparse as sp
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, InputWarning
 from graphgate.graph import column_kinds
-from graphgate.graph.column_kinds import Column, Kind
+from graphgate.graph.column_kinds import KINDS, Column, Kind
+from graphgate.graph.text_words import words_of_texts
+from graphgate.io.cell_parts import (
+    MARKS,
+    email_parts,
+    items_at,
+    json_items,
+    parsed_json,
+    url_parts,
+)
 from graphgate.io.limits import check_claim
+from graphgate.io.spellings import boolean, days, hours, number
 from graphgate.io.tables import Table
 
+# What a column may be read as, beyond the kinds of attributes.
+TEMPORAL = (None, "number", "date", "day-first date", "time")
+WORDS_OF: dict[str, Callable[[str], list[str]]] = {
+    "list": json_items,
+    **{f"list at {mark}": partial(items_at, mark=mark) for mark in MARKS},
+    "url": url_parts,
+    "email": email_parts,
+}
+_SPELLED: dict[str, Callable[[str], float | None]] = {
+    "number": number,
+    "comma number": partial(number, comma=True),
+    "date": days,
+    "day-first date": partial(days, day_first=True),
+    "time": hours,
+    "boolean": boolean,
+    "latitude": number,
+    "longitude": number,
+}
+READINGS = (
+    *KINDS,
+    *(kind for kind in (*_SPELLED, *WORDS_OF) if kind not in KINDS),
+    "object",
+    "drop",
+)
 _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_VECTOR = pa.list_(pa.float64())
 _ROWS = 1 << 16  # whose words are text at the same time
 
 
-def attribute_column(table: Table, name: str, column: pa.ChunkedArray, kind: Kind | None) -> Column:
-    """An attribute column of the given kind, or of the kind that its type suggests.
+def attribute_column(
+    table: Table, name: str, column: pa.ChunkedArray, kind: str | None = None
+) -> Column:
+    """An attribute column read as a kind of `READINGS`, or as its type suggests.
 
     Booleans, numbers and text become boolean, number and category; an Arrow dictionary or pandas
     categorical is a category whatever its type. Lists of text and maps of text to numbers are
-    words. Dates and times are numbers, in days since 1970.
+    words, lists of numbers vectors. Dates and times are numbers, in days since 1970.
     """
     if pa.types.is_dictionary(column.type):
         kind = kind or "category"
         if kind == "category" and is_category(column.type.value_type):
             return _coded_categories(column)
         column = decoded(table, name, column)
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        column = _days(column)
-        if kind in (None, "number"):
-            return replace(_numbers(table, name, column, "number"), dates=True)
+    if pa.types.is_temporal(column.type):
+        if kind in TEMPORAL:
+            numbers = _numbers(table, name, _as_days(column), "number")
+            return replace(numbers, dates=not _is_duration(column.type))
+        column = column.cast(pa.string()) if kind == "category" else _as_days(column)
     if is_text(column.type):
         column = column.cast(pa.large_string())
     kind = kind or next((guess for fits, guess in _GUESSES if fits(column.type)), None)
     if kind is None:
         raise unfit(table, name, column.type, "numbers, booleans, text, or lists of words")
-    if kind in ("category", "words"):
-        return (_categories if kind == "category" else _words)(table, name, column)
+    if kind in WORDS_OF and is_text(column.type):
+        return _parts(column, WORDS_OF[kind])
+    if kind in WORDS_OF or kind in ("words", "text"):
+        return _words(table, name, column, "text" if kind == "text" else "words")
+    if kind == "category":
+        return _categories(table, name, column)
+    if kind == "vector":
+        return _vectors(table, name, column)
     return _numbers(table, name, column, kind)
+
+
+def _is_duration(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_duration(kind) or pa.types.is_time(kind))
+
+
+def _as_days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Days since 1970; of a time, hours since midnight; of a duration, days."""
+    if pa.types.is_time(column.type):
+        wide = column.cast(pa.int32() if pa.types.is_time32(column.type) else pa.int64())
+        return pc.divide(wide.cast(pa.float64()), _DAY[column.type.unit] / 24)
+    return _days(column)
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -101,11 +161,16 @@ def is_list(kind: pa.DataType) -> bool:
     )
 
 
+def _is_vector(kind: pa.DataType) -> bool:
+    return is_list(kind) and is_number(kind.value_type)
+
+
 _GUESSES: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
     (pa.types.is_boolean, "boolean"),
     (is_number, "number"),
     (pa.types.is_null, "number"),
     (is_text, "category"),
+    (_is_vector, "vector"),
     (is_list, "words"),
     (pa.types.is_map, "words"),
 )
@@ -114,48 +179,91 @@ _GUESSES: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
 # --- numbers and booleans ------------------------------------------------------------------------
 
 
-def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: Kind) -> Column:
-    values = floats(table, name, column)
+def _numbers(table: Table, name: str, column: pa.ChunkedArray, kind: str) -> Column:
+    values = floats(table, name, column, kind)
     table.refuse_first(np.isinf(values), name, "is not finite; fill or drop infinite values")
-    if kind == "number":
-        # A copy: pandas may change its memory, and Parquet's reader over-allocates its own.
-        return column_kinds.number_column(name, values.copy())
-    odd = ~np.isnan(values) & (values != 0) & (values != 1)
-    table.refuse_first(odd, name, "is neither true nor false")
-    return column_kinds.boolean_column(values)
+    if kind == "boolean":
+        odd = ~np.isnan(values) & (values != 0) & (values != 1)
+        table.refuse_first(odd, name, "is neither true nor false")
+        return column_kinds.boolean_column(values)
+    # A copy: pandas may change its memory, and Parquet's reader over-allocates its own.
+    numbers = column_kinds.number_column(name, values.copy())
+    return replace(numbers, dates=kind in ("date", "day-first date"))
 
 
-def floats(table: Table, name: str, column: pa.ChunkedArray) -> np.ndarray:
+def floats(table: Table, name: str, column: pa.ChunkedArray, kind: str = "number") -> np.ndarray:
     """(N,) floats, NaN where missing; a view of Arrow's memory if that is one chunk of floats."""
     if pa.types.is_dictionary(column.type):
         column = decoded(table, name, column)
-    kind = column.type
-    if is_text(kind):
-        column = _parsed(table, name, column)
-    elif pa.types.is_null(kind) or pa.types.is_decimal(kind):
+    if is_text(column.type):
+        return _parsed(table, name, column.cast(pa.large_string()), kind)
+    if pa.types.is_null(column.type) or pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
-    elif pa.types.is_boolean(kind):
+    elif pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8()).cast(pa.float32())
-    elif not is_number(kind):
-        raise unfit(table, name, kind, "numbers")
+    elif not is_number(column.type):
+        raise unfit(table, name, column.type, "numbers")
     return one_piece(column).to_numpy(zero_copy_only=False)
 
 
-def _parsed(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    trimmed = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
-    try:
-        return trimmed.cast(pa.float64())
-    except pa.ArrowInvalid:
-        wrong = (row for row, value in enumerate(trimmed) if not _spells_number(value))
-        table.refuse_cell(next(wrong), name, "is not a number; fix it or drop the column")
+def _parsed(table: Table, name: str, column: pa.ChunkedArray, kind: str) -> np.ndarray:
+    """The numbers that text spells; what spells none counts as missing, with a warning.
+
+    Text that mostly spells none is refused.
+    """
+    if kind == "number":
+        with suppress(pa.ArrowInvalid):
+            return one_piece(pc.utf8_trim_whitespace(column).cast(pa.float64())).to_numpy(
+                zero_copy_only=False
+            )
+    coded = one_piece(column).dictionary_encode()
+    spelled = _SPELLED[kind]
+    values = np.full(len(coded.dictionary) + 1, np.nan)  # the last is that of code -1
+    wrong = np.zeros(len(values), dtype=bool)
+    for start in range(0, len(coded.dictionary), _ROWS):
+        for at, text in enumerate(coded.dictionary.slice(start, _ROWS).to_pylist(), start):
+            value = spelled(text)
+            wrong[at] = value is None
+            values[at] = np.nan if value is None else value
+    codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
+    bad = wrong[codes]
+    if (count := int(bad.sum())) and 2 * count > (codes >= 0).sum():
+        table.refuse_first(bad, name, f"is not a {kind}; fix it or drop the column")
+    if count:
+        row = int(np.argmax(bad))
+        warnings.warn(
+            f"{table.what}, column {name!r}: {count:,} of its cells are no {kind} and count as "
+            f"missing, such as {table.cell(row, name)} ({table.place(row)})",
+            InputWarning,
+            stacklevel=2,
+        )
+    return values[codes]
 
 
-def _spells_number(text: pa.Scalar) -> bool:
-    try:
-        text.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _vectors(table: Table, name: str, column: pa.ChunkedArray) -> Column:
+    """Lists of numbers of one length, or JSON arrays of them."""
+    if is_text(column.type):
+        column = pa.chunked_array([pa.array(map(_vector_of, column.to_pylist()), _VECTOR)])
+    if pa.types.is_null(column.type):
+        column = column.cast(_VECTOR)
+    if not is_list(column.type) or not is_number(column.type.value_type):
+        raise unfit(table, name, column.type, "lists of numbers of one length")
+    lists = one_piece(column)
+    lengths = pc.list_value_length(lists)
+    size = pc.max(lengths).as_py() or 0
+    given = pc.is_valid(lists).to_numpy(zero_copy_only=False)
+    odd = given & (pc.fill_null(lengths, size).to_numpy(zero_copy_only=False) != size)
+    table.refuse_first(odd, name, f"does not have {size} numbers like the others; fix the vector")
+    values = np.full((len(lists), max(size, 1)), np.nan)
+    flat = lists.drop_null().flatten().cast(pa.float64())
+    if size:
+        values[given] = flat.to_numpy(zero_copy_only=False).reshape(-1, size)
+    return column_kinds.vector_column(name, values)
+
+
+def _vector_of(text: str | None) -> list[float] | None:
+    value = None if text is None else parsed_json(text)
+    return value if isinstance(value, list) and value else None
 
 
 # --- categories and words ------------------------------------------------------------------------
@@ -201,11 +309,31 @@ class _Words(NamedTuple):
     counts: np.ndarray | None
 
 
-def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
+def _parts(column: pa.ChunkedArray, words_of: Callable[[str], list[str]]) -> Column:
+    """The words that each distinct text consists of."""
+    coded = one_piece(column).dictionary_encode()
+    place: dict[str, int] = {}
+    found: list[int] = []
+    ends = [0]
+    for start in range(0, len(coded.dictionary), _ROWS):
+        for text in coded.dictionary.slice(start, _ROWS).to_pylist():
+            found += [place.setdefault(word, len(place)) for word in words_of(text)]
+            ends.append(len(found))
+    indptr, indices = np.array([*ends, ends[-1]]), np.array(found, dtype=np.int64)
+    ones = np.ones(len(indices), dtype=np.float32)
+    parts = sp.csr_array((ones, indices, indptr), shape=(len(ends), max(len(place), 1)))
+    codes = pc.fill_null(coded.indices, len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    rows = parts[codes]
+    return column_kinds.words_column(rows.indptr, rows.indices, rows.data, list(place))
+
+
+def _words(table: Table, name: str, column: pa.ChunkedArray, kind: Kind = "words") -> Column:
     if pa.types.is_null(column.type):
         column = column.cast(pa.list_(pa.string()))
     pieces, start = [], 0
     for piece in _pieces(column):
+        if kind == "text" and is_text(piece.type):
+            piece = words_of_texts(piece)
         pieces.append(_coded(table, name, piece, start))
         start += len(piece)
     words = sorted({word for piece in pieces for word in piece.words})
@@ -223,6 +351,7 @@ def _words(table: Table, name: str, column: pa.ChunkedArray) -> Column:
         codes,
         np.concatenate(counts) if counts else None,
         words,
+        kind,
     )
 
 
@@ -272,6 +401,8 @@ def _word_parts(
 ) -> tuple[np.ndarray, pa.Array, pa.Array | None]:
     """Number of words per row, all words in order, and the count of each, if there are counts."""
     kind = chunk.type
+    if is_list(kind) and is_number(kind.value_type):
+        chunk = chunk.cast(pa.list_(pa.string()))
     if pa.types.is_map(kind):
         pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
         chunk = chunk.cast(pa.list_(pair))  # the keys of a map ignore slices

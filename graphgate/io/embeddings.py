@@ -10,7 +10,8 @@
 """
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,11 +29,16 @@ from graphgate.io.columns import decoded, floats, is_list, is_number, one_piece
 from graphgate.io.files import StrPath, check_file, check_output_path, parse_json, replacing
 from graphgate.io.id_columns import id_column, id_values, spelled_ids
 from graphgate.io.numpy_files import read_npz
-from graphgate.io.table_files import open_table, row_blocks, write_blocks
+from graphgate.io.table_files import open_table, write_rows
 from graphgate.io.tables import Conversion, Table, id_array, value_array, without_tuples
 from graphgate.io.vector_databases import write_pgvector, write_qdrant
 from graphgate.io.word2vec import open_word2vec, write_word2vec
 
+_WRITERS: dict[str, Callable[..., None]] = {
+    ".txt": write_word2vec,
+    ".sql": write_pgvector,
+    ".jsonl": write_qdrant,
+}
 READABLE_ENDINGS = (".parquet", ".csv", ".npz", ".txt")
 EMBEDDING_ENDINGS = (*READABLE_ENDINGS, ".npy", ".sql", ".jsonl")
 _COLUMNS = b"graphgate.columns"  # in the metadata of a Parquet file
@@ -80,11 +86,9 @@ class Embedding:
         return iter(self.ids.tolist())
 
     def __contains__(self, node: object) -> bool:
-        try:
-            self.rows(node)
-        except InputError:
-            return False
-        return not _are_several(node)
+        with suppress(InputError):
+            return not _are_several(node) and len(self.rows(node)) == 1
+        return False
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.vectors, dtype=dtype, copy=copy)
@@ -137,12 +141,11 @@ class Embedding:
         try:
             import pandas
         except ImportError:
-            names, classes = stored_names(".csv", self.ids, self.labels)
-            return _table(names, self.vectors, classes, wide=True)
-        rows, classes = stored_names(".csv", np.arange(len(self.ids)), self.labels)
-        frame = _table(rows, self.vectors, classes, wide=True).to_pandas()
+            return _table(*stored_names(".csv", self.ids, self.labels), self.vectors, wide=True)
+        rows = stored_names(".csv", np.arange(len(self.ids)), self.labels)
+        frame = _table(*rows, self.vectors, wide=True).to_pandas().drop(columns="node_id")
         ids = self.ids if self.ids.dtype == np.int64 else without_tuples(self.ids.tolist())
-        return frame.set_index(pandas.Index(ids, name="node_id")).drop(columns="node_id")
+        return frame.set_index(pandas.Index(ids, name="node_id"))
 
     def save(self, path: StrPath) -> Path:
         """Write the embedding as `write_embedding` does; warns of labels that a format lacks."""
@@ -220,12 +223,8 @@ def write_embedding(
             np.save(file, np.ascontiguousarray(values), allow_pickle=False)
         elif ending == ".npz":
             np.savez(file, **_arrays(names, values, classes, columns))
-        elif ending == ".sql":
-            write_pgvector(file, names, values, classes)
-        elif ending == ".jsonl":
-            write_qdrant(file, names, values, classes)
         else:
-            write_word2vec(file, names, values)
+            _WRITERS[ending](file, names, values, classes)
     return target
 
 
@@ -237,15 +236,11 @@ def _write_table(
     made_from: Sequence[str] | None,
 ) -> Path:
     def block(rows: slice) -> pa.Table:
-        some = None if labels is None else labels[rows]
-        return _table(names[rows], values[rows], some, wide=target.suffix.lower() == ".csv")
+        classes = None if labels is None else labels[rows]
+        return _table(names[rows], classes, values[rows], wide=target.suffix.lower() == ".csv")
 
-    size = values.shape[1] * values.itemsize
-    blocks = (block(rows) for rows in row_blocks(len(values), size))
-    schema = block(slice(0, 0)).schema
-    if made_from is not None:
-        schema = schema.with_metadata({_COLUMNS: json.dumps(list(made_from))})
-    return write_blocks(target, schema, blocks)
+    about = None if made_from is None else {_COLUMNS: json.dumps(list(made_from))}
+    return write_rows(target, block, len(values), values.shape[1] * values.itemsize, about)
 
 
 def stored_names(
@@ -270,7 +265,7 @@ def stored_names(
     return names, classes
 
 
-def _table(names: pa.Array, values: np.ndarray, labels: pa.Array | None, *, wide: bool) -> pa.Table:
+def _table(names: pa.Array, labels: pa.Array | None, values: np.ndarray, *, wide: bool) -> pa.Table:
     columns: dict[str, Any] = {"node_id": names}
     if wide:
         columns |= {f"e{at}": pa.array(values[:, at]) for at in range(values.shape[1])}
@@ -325,8 +320,8 @@ def read_embedding(path: StrPath) -> Embedding:
     if ending not in READABLE_ENDINGS and not Path(path).is_dir():
         raise InputError(f"{path} must end in one of {', '.join(READABLE_ENDINGS)}")
     source = check_file(path)
-    found = _read_npz(source) if ending == ".npz" else _read_table(source)
-    ids, z, labels = found.ids, found.vectors, found.labels
+    embedding = _read_npz(source) if ending == ".npz" else _read_table(source)
+    ids, z, labels = embedding.ids, embedding.vectors, embedding.labels
     if z.ndim != 2 or z.dtype.kind != "f" or z.size == 0 or len(ids) != len(z):
         raise InputError(
             f"{source} contains an embedding of dtype {z.dtype} and shape {z.shape} for "
@@ -341,7 +336,7 @@ def read_embedding(path: StrPath) -> Embedding:
         )
     if len(set(ids.tolist())) < len(ids):
         raise InputError(f"{source} contains a node twice; it needs one vector per node")
-    return found
+    return embedding
 
 
 def _read_table(path: Path) -> Embedding:
@@ -355,11 +350,11 @@ def _read_table(path: Path) -> Embedding:
     columns = dict(table.columns([n for n in table.names if n in conversions], conversions))
     warn_ignored(str(path), "column", [n for n in table.names if n not in conversions])
     (ids,) = spelled_ids(table, id_column(table, "node_id", columns["node_id"]))
-    classes = [columns[name] for name in columns if name == "label"]
-    if classes and pa.types.is_dictionary(classes[0].type):
-        classes = [decoded(table, "label", classes[0])]
-    classes = spelled_ids(table, *classes)
-    labels = classes[0].to_pylist() if classes else None
+    labels = None
+    if (classes := columns.get("label")) is not None:
+        coded = pa.types.is_dictionary(classes.type)
+        (classes,) = spelled_ids(table, decoded(table, "label", classes) if coded else classes)
+        labels = classes.to_pylist()
     if not table.spelled:
         z = _listed(table, columns["embedding"])
         return Embedding(id_values(ids), z, labels, _made_from(table))
@@ -381,13 +376,11 @@ def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _made_from(table: Table) -> tuple[str, ...] | None:
-    stored = table.metadata.get(_COLUMNS)
-    if stored is None:
+    if _COLUMNS not in table.metadata:
         return None
-    try:
-        names = parse_json(stored.decode())
-    except (ValueError, RecursionError):
-        names = None
+    names = None
+    with suppress(ValueError, RecursionError):
+        names = parse_json(table.metadata[_COLUMNS].decode())
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(
             f"{table.what}: its metadata do not list the columns that the vectors were made from; "

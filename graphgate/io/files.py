@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,20 +43,34 @@ def first_line(error: Exception) -> str:
 
 def check_file(path: StrPath) -> Path:
     """The path of a file to read; refuses a folder, a pipe, and a path that does not exist."""
-    found = Path(path)
+    source = Path(path)
     try:
-        mode = found.stat().st_mode
+        mode = source.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{found} does not exist; check the path") from None
+        raise InputError(f"{source} does not exist; check the path") from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        reason = getattr(error, "strerror", None) or first_line(error)
-        raise InputError(f"{str(found)!r} cannot be read: {reason}; check the path") from None
+        raise InputError(
+            f"{str(source)!r} cannot be read: {_reason(error)}; check the path"
+        ) from None
     if stat.S_ISDIR(mode):
-        raise InputError(f"{found} is a folder; pass a file in it")
+        raise InputError(f"{source} is a folder; pass a file in it")
     if not stat.S_ISREG(mode):
         kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
-        raise InputError(f"{found} is {kind}; save its content to a file first")
-    return found
+        raise InputError(f"{source} is {kind}; save its content to a file first")
+    return source
+
+
+@contextmanager
+def reading(path: StrPath, hint: str = "") -> Iterator[None]:
+    """Errors of the system in the block become one sentence about the file."""
+    try:
+        yield
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path} cannot be read: {_reason(error)}{hint}") from None
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or first_line(error)
 
 
 @contextmanager
@@ -67,17 +81,13 @@ def decompressed(path: StrPath, limit: str = "values") -> Iterator[Any]:
     """
     _, ending = file_ending(path)
     source = check_file(path)
-    try:
-        with (
-            utf8_name(source) as name,
-            pa.input_stream(name, compression=COMPRESSIONS.get(ending)) as stream,
-        ):
-            size = source.stat().st_size
-            yield _Bounded(stream, str(path), limit, size) if ending else stream
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or first_line(error)
-        hint = f"; it may be truncated or not a {ending} file" if ending else ""
-        raise InputError(f"{path} cannot be read: {reason}{hint}") from None
+    with (
+        reading(path, f"; it may be truncated or not a {ending} file" if ending else ""),
+        utf8_name(source) as name,
+        pa.input_stream(name, compression=COMPRESSIONS.get(ending)) as stream,
+    ):
+        size = source.stat().st_size
+        yield _Bounded(stream, str(path), limit, size) if ending else stream
 
 
 @contextmanager
@@ -103,14 +113,14 @@ class _Bounded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        got: int = self._stream.readinto(buffer)
-        self._count += got
+        count: int = self._stream.readinto(buffer)
+        self._count += count
         if self._count > self._most:
             raise InputError(
                 f"{self._what} has {self._size:,} bytes, but expands to more than the "
                 f"{self._most:,.0f} allowed for its size; {remedy(self._limit)}"
             )
-        return got
+        return count
 
 
 def read_bytes(path: StrPath, limit: str = "values") -> bytes:
@@ -138,13 +148,11 @@ def read_text(path: StrPath) -> str:
 
 def read_json(path: StrPath, what: str) -> Any:
     """The content of a JSON file; `what` begins the message if it is not JSON."""
+    with reading(path):
+        content = check_file(path).read_bytes()
     try:
-        return parse_json(check_file(path).read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
+        return parse_json(content.decode())
+    except (ValueError, RecursionError):
         raise InputError(f"{what}: it is not JSON") from None
 
 
@@ -159,13 +167,10 @@ def parse_json(text: str) -> Any:
 
 def complete_lines(path: StrPath) -> list[bytes]:
     """The lines of a file, none if it does not exist; one without an end is left out."""
-    try:
-        Path(path).stat()
+    with reading(path), suppress(FileNotFoundError):
+        os.stat(path)
         return check_file(path).read_bytes().split(b"\n")[:-1]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    return []
 
 
 def check_fields(body: Any, schema: Schema, what: str, where: str = "header") -> None:
@@ -190,10 +195,10 @@ def check_fields(body: Any, schema: Schema, what: str, where: str = "header") ->
 def check_output_path(path: StrPath, endings: Sequence[str]) -> Path:
     """Refuses a path to which no file of these formats can be written."""
     target = Path(path)
-    found = _existing(target)
-    if found is not None and stat.S_ISDIR(found.st_mode):
+    mode = _mode(target)
+    if stat.S_ISDIR(mode):
         raise InputError(f"{target} is a folder; pass a file in it")
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    if mode and not stat.S_ISREG(mode):
         raise InputError(f"{target} is a pipe or a device; pass the name of a file")
     if target.suffix.lower() not in endings:
         *first, last = endings
@@ -206,7 +211,7 @@ def check_output_path(path: StrPath, endings: Sequence[str]) -> Path:
 def check_new_folder(path: StrPath) -> Path:
     """Refuses a path at which no new folder can be created."""
     target = Path(path)
-    if _existing(target) is not None or target.is_symlink():
+    if _mode(target) or target.is_symlink():
         raise InputError(f"{target} already exists; choose a new folder, or remove it first")
     _check_parent(target)
     return target
@@ -215,10 +220,10 @@ def check_new_folder(path: StrPath) -> Path:
 def check_folder(path: StrPath) -> Path:
     """Refuses a path at which there is no folder to write to, and none can be created."""
     target = Path(path)
-    found = _existing(target)
-    if found is None:
+    mode = _mode(target)
+    if not mode:
         check_folder(target.parent)
-    elif not stat.S_ISDIR(found.st_mode):
+    elif not stat.S_ISDIR(mode):
         raise InputError(f"{target} is not a folder; choose another name")
     elif not os.access(target, os.W_OK | os.X_OK):
         raise InputError(f"no permission to write to the folder {target}")
@@ -243,13 +248,13 @@ def cache_folder(name: str) -> Path:
     return root / "graphgate" / name
 
 
-def _existing(target: Path) -> os.stat_result | None:
-    """What a path leads to, None if nothing; refuses a name that no file can have."""
+def _mode(target: Path) -> int:
+    """The mode of what a path leads to, 0 if nothing; refuses a name that no file can have."""
     try:
         os.fsencode(target).decode()
-        return os.stat(target)
+        return os.stat(target).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return 0
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from None
     except ValueError:  # a lone surrogate stands for a byte that is not UTF-8
@@ -286,8 +291,7 @@ def _writing(path: StrPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or first_line(error)
-        raise InputError(f"{path} cannot be written: {reason}") from None
+        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
 
 
 def write_bytes(path: StrPath, content: bytes) -> None:

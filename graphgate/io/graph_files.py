@@ -68,8 +68,9 @@ def read_graph(
     drop : columns of the node table to leave out. All others are attributes.
     words, categories : columns of the node table that are text to be split at white space into
         words, and categories although they look like numbers.
-    kinds : "number", "boolean", "category" or "words" by column, such as those that a model was
-        trained with. Columns that the table lacks are ignored.
+    kinds : what columns of the node table are read as, to override what their values suggest, such
+        as {"born": "date"}; docs/attributes.md lists the kinds. Columns that the table lacks are
+        ignored.
     unknown_nodes : what to do with edges to a node that is not in the node table: "drop" the edge
         or "add" the node with all attributes missing, both with a warning that counts them, or
         "refuse". If no edge would be left, the ids do not match, which is an error.
@@ -90,34 +91,46 @@ def read_graph(
     Graph(2 nodes, 1 undirected edge, 1 attribute (age))
     """
     options = ReadingOptions(
-        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed)
+        *(source, target, weight, id, label, drop, words, categories, unknown_nodes, directed),
+        kinds=kinds or {},
     )
     features = nodes if nodes is not None and file_ending(nodes)[0] in MATRIX_ENDINGS else None
     ending, _ = file_ending(edges)
     if ending in _ADJACENCIES:
         return _graph_of_matrix(edges, nodes, features, options)
-    if ending not in GRAPH_ENDINGS:
-        found = GraphTables(open_table(edges, others=GRAPH_ENDINGS))
+    if ending in GRAPH_ENDINGS:
+        tables, options = _whole_graph(edges, nodes, options)
     else:
-        read = _READERS.get(ending)
-        found = _read_by_networkx(edges, weight) if read is None else read(edges)
-        way = found.directed if directed is None else directed
-        unnamed = [
-            *options.given("source", "target"),
-            *options.given("weight") * (read is not None),
-        ]
-        unnamed += options.given("id") * (nodes is None)
-        warn_ignored(str(edges), "option", unnamed, "the file has no such columns")
-        options = replace(options, source="source", target="target", directed=way)
-        options = replace(options, weight=None if weight is None else "weight")
-        if nodes is None:
-            ids = "id" if found.nodes is None else NODE
-            return build_graph(found.edges, found.nodes, replace(options, id=ids), kinds)
-        own = [] if found.nodes is None else [name for name in found.nodes.names if name != NODE]
-        warn_ignored(str(edges), "node attribute", own, f"those in {nodes} are used")
+        tables = GraphTables(open_table(edges, others=GRAPH_ENDINGS))
     if features is not None:
-        return _graph_with_features(found.edges, features, options)
-    return build_graph(found.edges, None if nodes is None else open_table(nodes), options, kinds)
+        return _graph_with_features(tables.edges, features, options)
+    rows = tables.nodes if nodes is None else open_table(nodes)
+    return build_graph(tables.edges, rows, options)
+
+
+def _whole_graph(
+    path: StrPath, nodes: StrPath | None, options: ReadingOptions
+) -> tuple[GraphTables, ReadingOptions]:
+    """The tables of a file with a whole graph, and how to read them; `nodes` replace its own."""
+    read = _READERS.get(file_ending(path)[0])
+    tables = _read_by_networkx(path, options.weight) if read is None else read(path)
+    unnamed = options.given("source", "target", *["weight"] * (read is not None))
+    unnamed += options.given("id") * (nodes is None)
+    warn_ignored(str(path), "option", unnamed, "the file has no such columns")
+    if nodes is not None:
+        replaced = [] if tables.nodes is None else tables.nodes.names
+        others = [name for name in replaced if name != NODE]
+        warn_ignored(str(path), "node attribute", others, f"those in {nodes} are used")
+    own_id = "id" if tables.nodes is None else NODE
+    options = replace(
+        options,
+        source="source",
+        target="target",
+        weight=None if options.weight is None else "weight",
+        id=own_id if nodes is None else options.id,
+        directed=tables.directed if options.directed is None else options.directed,
+    )
+    return tables, options
 
 
 def _graph_of_matrix(
@@ -221,23 +234,22 @@ def _networkx_graph(path: StrPath, ending: str) -> Any:
         raise InputError(f"{path} is damaged or not a {ending} file: {first_line(error)}") from None
     for sentence in dict.fromkeys(str(note.message) for note in noted):  # on ports, for example
         warnings.warn(InputWarning(f"{path}: {sentence}"), stacklevel=5)
-    _check_attributes(path, g)
-    # Defaults in the file, for nodes or edges without a value of their own.
-    for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
-        for name, value in g.graph.get(defaults, {}).items():
-            for *_, data in each(data=True):
-                data.setdefault(name, value)
+    _fill_defaults(path, g)
     return g
 
 
-def _check_attributes(path: StrPath, g: Any) -> None:
-    """Refuses more values of attributes than a file of this size may have."""
+def _fill_defaults(path: StrPath, g: Any) -> None:
+    """Give nodes and edges without a value the default that the file states.
+
+    Refuses more values of attributes than a file of this size may have.
+    """
     size = check_file(path).stat().st_size
-    for defaults, each in (("node_default", g.nodes), ("edge_default", g.edges)):
-        names = set(g.graph.get(defaults, ()))
-        if each is g.nodes:
-            names.update(name for _, data in each(data=True) for name in data)
-        check_claim(str(path), "text", len(names) * len(each), size, "values of attributes")
+    for key, elements in (("node_default", g.nodes), ("edge_default", g.edges)):
+        defaults = g.graph.get(key, {})
+        names = set(defaults).union(*(data for *_, data in elements(data=True)))
+        check_claim(str(path), "text", len(names) * len(elements), size, "values of attributes")
+        for *_, data in elements(data=True):
+            data.update(defaults | data)
 
 
 def _harmless_xml(path: StrPath) -> bytes:
@@ -249,37 +261,34 @@ def _harmless_xml(path: StrPath) -> bytes:
     """
     content = read_bytes(path, "text")
     parser = expat.ParserCreate()
-    seen: set[str] = set()
+    ids: set[str] = set()
     graphs = 0
 
-    def refuse(*_: Any) -> NoReturn:
-        raise InputError(
-            f"{path} declares XML entities, which are not supported; save it without them"
-        )
+    def refuse(problem: str) -> NoReturn:
+        raise InputError(f"{path}, line {parser.CurrentLineNumber}: {problem}")
 
     def check(tag: str, attributes: Mapping[str, str]) -> None:
         nonlocal graphs
         name = tag.rpartition(":")[2]
         if lacking := [need for need in _NEEDED.get(name, ()) if need not in attributes]:
-            line = parser.CurrentLineNumber
-            raise InputError(
-                f"{path}, line {line}: the {name} lacks its {lacking[0]}; fix the file"
-            )
+            refuse(f"the {name} lacks its {lacking[0]}; fix the file")
         graphs += name == "graph"
         if graphs > 1:
-            raise InputError(
-                f"{path}, line {parser.CurrentLineNumber}: a second graph begins; save every graph "
-                "in a file of its own, without groups of nodes"
+            refuse(
+                "a second graph begins; save every graph in a file of its own, without groups of "
+                "nodes"
             )
         if name == "node":
-            if attributes["id"] in seen:
-                raise InputError(
-                    f"{path}, line {parser.CurrentLineNumber}: the id {attributes['id']!r} is that "
-                    "of an earlier node; ids must be unique"
+            if attributes["id"] in ids:
+                refuse(
+                    f"the id {attributes['id']!r} is that of an earlier node; ids must be unique"
                 )
-            seen.add(attributes["id"])
+            ids.add(attributes["id"])
 
-    parser.EntityDeclHandler, parser.StartElementHandler = refuse, check
+    parser.StartElementHandler = check
+    parser.EntityDeclHandler = lambda *_: refuse(
+        "an XML entity is declared, which is not supported; save the file without entities"
+    )
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -17,8 +18,9 @@ from graphgate.errors import (
     warn_ignored,
 )
 from graphgate.graph.attributes import Attributes
-from graphgate.graph.column_kinds import Column, Kind
+from graphgate.graph.column_kinds import Column, vector_column
 from graphgate.graph.graph import Graph
+from graphgate.io.column_plan import ColumnPlan, places, planned
 from graphgate.io.columns import attribute_column, decoded, floats, is_text, unfit
 from graphgate.io.id_columns import (
     appearing,
@@ -29,24 +31,19 @@ from graphgate.io.id_columns import (
     same_type,
     spelled_ids,
 )
-from graphgate.io.reading_options import ReadingOptions
+from graphgate.io.reading_options import ReadingOptions, TablesRead
 from graphgate.io.tables import Conversion, Table, checked_labels, release_memory
 
 NODE = "\0node"  # the id column of tables that are not the user's: any attribute may be called "id"
-_NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 
 
-def from_tables(
-    edges: Any, nodes: Any = None, *, kinds: Mapping[str, str] | None = None, **options: Any
-) -> Graph:
+def from_tables(edges: Any, nodes: Any = None, **options: Any) -> Graph:
     """Make a graph from data frames or Arrow tables.
 
     Parameters
     ----------
     edges, nodes : data frames of pandas or Polars, Arrow tables, or other exporters of an Arrow
         stream. Without nodes, the graph has those of the edges, in order of first appearance.
-    kinds : "number", "boolean", "category" or "words" by column, to override the kind that the
-        values suggest. Columns that the table lacks are ignored.
     options : those of `ReadingOptions`, as in `read_graph`.
 
     >>> import pyarrow as pa
@@ -57,7 +54,6 @@ def from_tables(
         Table(edges, "the edge table"),
         None if nodes is None else Table(nodes, "the node table"),
         ReadingOptions(**options),
-        kinds,
     )
 
 
@@ -82,21 +78,54 @@ class Nodes(NamedTuple):
     ids: pa.ChunkedArray
     others: Iterator[tuple[str, pa.ChunkedArray]]
     label: str | None
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, str]
 
-    def read(self) -> tuple[Attributes | None, list[Any] | None]:
-        """Attributes and labels, None where the table has none."""
+    def read(self) -> "NodeColumns":
+        """Attributes, labels, and what the columns were read as."""
         found: dict[str, Column] = {}
+        plans: list[ColumnPlan] = []
         labels = None
         for name, column in self.others:
             if name == self.label:
                 labels = _labels(self.table, name, column)
-            else:
-                found[name] = attribute_column(self.table, name, column, self.kinds.get(name))
-                if self.table.spelled and found[name].kind == "category" and name not in self.kinds:
-                    _warn_of_few_words(self.table, name, column)
+                continue
+            for plan, values in planned(name, column, self.ids, self.kinds):
+                plans.append(plan)
+                if plan.attribute is not None:
+                    found[plan.name] = attribute_column(self.table, plan.name, values, plan.kind)
+                del values
             del column  # before the next one is read
-        return Attributes(found) if found else None, labels
+        plans = _with_places(found, plans, self.kinds)
+        left_out = [
+            f"{plan.name} ({plan.why})"
+            for plan in plans
+            if plan.kind == "drop" and plan.name not in self.kinds
+        ]
+        warn_ignored(self.table.what, "node column", left_out, "kinds= uses them as they are named")
+        return NodeColumns(Attributes(found) if found else None, labels, tuple(plans))
+
+
+class NodeColumns(NamedTuple):
+    """attributes, labels : None where the table has none. plans : one per column, in order."""
+
+    attributes: Attributes | None
+    labels: list[Any] | None
+    plans: tuple[ColumnPlan, ...]
+
+
+def _with_places(
+    found: dict[str, Column], plans: list[ColumnPlan], given: Mapping[str, str]
+) -> list[ColumnPlan]:
+    """Latitudes and longitudes as one attribute each; the plan then says so."""
+    changed: dict[str, ColumnPlan] = {}
+    for latitude, longitude in places(plans, given):
+        pair = [found.pop(name).values.astype(np.float64) for name in (latitude, longitude)]
+        name = f"{latitude}, {longitude}"
+        found[name] = vector_column(name, np.stack(pair, axis=1))
+        why = "coordinates, scaled together"
+        changed[latitude] = ColumnPlan(latitude, "latitude", why, name)
+        changed[longitude] = ColumnPlan(longitude, "longitude", why, name)
+    return [changed.get(plan.name, plan) for plan in plans]
 
 
 class Edges(NamedTuple):
@@ -111,11 +140,10 @@ def build_graph(
     edge_table: Table,
     node_table: Table | None,
     options: ReadingOptions,
-    kinds: Mapping[str, str] | None = None,
     **fixed: Any,
 ) -> Graph:
     """The graph of two tables; `fixed` replaces fields of the graph, such as x or ids."""
-    nodes = None if node_table is None else read_nodes(node_table, options, kinds)
+    nodes = None if node_table is None else read_nodes(node_table, options)
     if nodes is None:
         unused = options.given("id", "label", "drop", "words", "categories")
         warn_ignored(edge_table.what, "option", unused, "they are about a table of nodes")
@@ -127,11 +155,13 @@ def build_graph(
     release_memory()
     graph = make_graph(edges.pairs, edges.weights, edge_table.what, what, **found | fixed)
     if nodes is None:
-        return graph
+        return graph.with_reading(TablesRead(options))
     del edges
-    attributes, labels = nodes.read()
+    attributes, labels, plans = nodes.read()
     release_memory()
     added = graph.n_nodes - len(nodes.ids)
+    kinds = {plan.name: plan.kind for plan in plans}
+    graph = graph.with_reading(TablesRead(replace(options, kinds=kinds), plans))
     if attributes is not None:
         graph = graph.with_attributes(attributes.padded(added) if added else attributes)
     return graph if labels is None else graph.with_labels([*labels, *[None] * added])
@@ -146,7 +176,7 @@ def make_graph(
     except InputError as error:
         what = nodes if error.about == "nodes" else edges
         raise InputError(f"{what}: {error}", about=error.about) from None
-    _note_left_out(edges, pairs, weights, graph)
+    note_left_out(edges, pairs, weights, graph)
     return graph
 
 
@@ -158,8 +188,8 @@ def listed_once(
     return pairs[once], None if weights is None else weights[once]
 
 
-def _note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
-    """Warns about rows that did not become an edge of their own."""
+def note_left_out(what: str, pairs: np.ndarray, weights: np.ndarray | None, graph: Graph) -> None:
+    """Warn about rows that did not become an edge of their own."""
     nothing = np.zeros(len(pairs), dtype=bool) if weights is None else weights == 0
     loops = ~nothing & (pairs[:, 0] == pairs[:, 1])
     counts = {
@@ -179,16 +209,16 @@ def _warn(sentence: str) -> None:
 # --- nodes ---------------------------------------------------------------------------------------
 
 
-def read_nodes(
-    table: Table, options: ReadingOptions, kinds: Mapping[str, str] | None = None
-) -> Nodes:
+def read_nodes(table: Table, options: ReadingOptions) -> Nodes:
     """The ids of a node table, and what is needed to read its other columns."""
     table.require(options.id, *options.drop)
     label = options.label_column(table)
-    known = options.kinds_of(table, kinds)
+    known = options.kinds_of(table)
     # The spelling of ids, labels and categories matters: "07" is not "7".
     conversions: dict[str, Conversion] = {
-        name: "number" if kind in ("number", "boolean") else "text" for name, kind in known.items()
+        name: "number" if kind in ("number", "boolean", "latitude", "longitude") else "text"
+        for name, kind in known.items()
+        if kind not in ("date", "drop")
     }
     conversions |= {name: "text" for name in (options.id, label) if name}
     names = [
@@ -201,19 +231,6 @@ def read_nodes(
         raise InputError(f"{table.what} has no rows; a graph needs at least one node")
     check_distinct(table, name, ids)
     return Nodes(table, ids, columns, label, known)
-
-
-def _warn_of_few_words(table: Table, name: str, column: pa.ChunkedArray) -> None:
-    """If most cells are numbers, the others may be mistakes."""
-    words = pc.invert(pc.match_substring_regex(column, _NUMBER))
-    count = pc.sum(words).as_py() or 0
-    if 0 < 2 * count < len(column) - column.null_count:
-        row = words.index(True).as_py()
-        _warn(
-            f"{table.what}, column {name!r} is read as a category, because {count:,} of its cells "
-            f"are not numbers, such as {table.cell(row, name)} ({table.place(row)}); if that is a "
-            "mistake, fix them, or leave them empty where a number is missing"
-        )
 
 
 def _labels(table: Table, name: str, column: pa.ChunkedArray) -> list[Any] | None:

@@ -1,5 +1,6 @@
 """`Graph` -> tables of edges and nodes, which `from_tables` and `read_graph` read back."""
 
+import json
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -107,15 +108,18 @@ def _note(graph: Graph, where: str, options: Mapping[str, Any]) -> None:
         warnings.warn(InputWarning(f"{where}: read the same graph with {given}"), stacklevel=3)
 
 
-def _spelled(nodes: pa.Table, graph: Graph) -> dict[str, list[str]]:
+def _spelled(nodes: pa.Table, graph: Graph) -> dict[str, Any]:
     """The columns whose kind is not that of their cells in a text file, by option."""
     table = graph.attributes
     if table is None:
         binary = "features" in nodes.column_names and graph.feature_names is None
         return {"words": ["words"]} if binary and (graph.x.data == 1).all() else {}
-    options = {
+    options: dict[str, Any] = {
         "words": [name for name in table if table[name].kind == "words"],
         "categories": [name for name in table if _looks_numeric(table[name])],
+        "kinds": {
+            name: table[name].kind for name in table if table[name].kind in ("text", "vector")
+        },
     }
     return {option: names for option, names in options.items() if names}
 
@@ -160,6 +164,11 @@ def attribute_array(column: Column) -> pa.Array:
     if column.kind == "category":
         codes = pa.array(values, mask=column.missing)
         return pa.DictionaryArray.from_arrays(codes, value_array(column.vocabulary, "category"))
+    if column.kind == "vector":
+        gone = pa.array(column.missing)
+        return pa.FixedSizeListArray.from_arrays(
+            pa.array(values.ravel(), from_pandas=True), values.shape[1], mask=gone
+        )
     counts = values.data
     if (
         counts.sum() > 2 * values.nnz + 99
@@ -195,7 +204,10 @@ def _flat(nodes: pa.Table, graph: Graph) -> pa.Table:
                 f"the column {name!r} contains empty text, which CSV cannot distinguish from a "
                 "missing value; write .parquet"
             )
-        if pa.types.is_list(column.type):
+        if pa.types.is_fixed_size_list(column.type):
+            rows = column.to_pylist()
+            columns[name] = pa.array([None if v is None else json.dumps(v) for v in rows])
+        elif pa.types.is_list(column.type):
             columns[name] = _text(name, column)
         elif not pa.types.is_map(column.type):
             columns[name] = column

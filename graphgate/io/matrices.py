@@ -1,7 +1,7 @@
 """Adjacency and feature matrices in files of NumPy, SciPy and Matrix Market."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -15,7 +15,8 @@ from graphgate.io.limits import check_claim
 from graphgate.io.matrix_market import parse_mtx
 from graphgate.io.numpy_files import parse_npy, parse_npz
 
-MATRIX_ENDINGS = (".npz", ".npy", ".mtx")
+_PARSERS: dict[str, Callable[[bytes], Any]] = {".npy": parse_npy, ".mtx": parse_mtx}
+MATRIX_ENDINGS = (".npz", *_PARSERS)
 Matrix: TypeAlias = np.ndarray | sp.coo_array | sp.csr_array
 
 
@@ -26,23 +27,23 @@ def read_matrix(path: StrPath) -> Matrix:
     `.npy`: an array; `.mtx`: Matrix Market, in coordinate or array format, with its symmetry
     expanded, optionally compressed (`.mtx.gz`). Pickled objects are refused.
     """
-    source, (ending, _) = check_file(path), file_ending(path)
+    size, (ending, _) = check_file(path).stat().st_size, file_ending(path)
     if ending not in MATRIX_ENDINGS:
         raise InputError(f"{path} must end in one of {', '.join(MATRIX_ENDINGS)}")
     content = read_bytes(path)
-    size = source.stat().st_size
+    arrays = parse_npz(io.BytesIO(content), size, str(path)) if ending == ".npz" else {}
     try:
-        if ending == ".npz":
-            matrix = _npz(parse_npz(io.BytesIO(content), size, str(path)), str(path))
-        else:
-            matrix = (parse_npy if ending == ".npy" else parse_mtx)(content)
+        matrix = _PARSERS[ending](content) if ending in _PARSERS else _only_matrix(arrays)
     except InputError as error:
-        text = str(error)
-        raise InputError(text if text.startswith(f"{path} ") else f"{path} {text}") from None
+        raise InputError(f"{path} {error}") from None
+    if "format" in arrays:
+        warn_ignored(str(path), "array", [name for name in arrays if name not in _STORED])
     if matrix.ndim != 2:
         raise InputError(f"{path} contains an array of shape {matrix.shape}, not a matrix")
     check_claim(str(path), "nodes", max(matrix.shape), size, "rows or columns")
-    return matrix
+    if not sp.issparse(matrix) or matrix.format in ("csr", "coo"):
+        return matrix
+    return _of_diagonals(matrix) if matrix.format == "dia" else matrix.tocoo()
 
 
 def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_array, bool]:
@@ -61,11 +62,10 @@ def read_adjacency(path: StrPath, directed: bool | None = None) -> tuple[sp.coo_
     return entries, directed
 
 
-def _npz(arrays: Mapping[str, np.ndarray], path: str) -> Matrix:
+def _only_matrix(arrays: Mapping[str, np.ndarray]) -> Any:
+    """The matrix in an archive of NumPy or SciPy."""
     if "format" in arrays:
-        matrix = _sparse(arrays)
-        warn_ignored(path, "array", [name for name in arrays if name not in _STORED])
-        return matrix
+        return _sparse(arrays)
     if len(arrays) != 1:
         raise InputError(
             f"contains {len(arrays)} arrays ({listing(list(map(repr, arrays)), 4)}); save one "
@@ -74,7 +74,7 @@ def _npz(arrays: Mapping[str, np.ndarray], path: str) -> Matrix:
     return next(iter(arrays.values()))
 
 
-def _sparse(arrays: Mapping[str, np.ndarray]) -> sp.coo_array | sp.csr_array:
+def _sparse(arrays: Mapping[str, np.ndarray]) -> Any:
     """What `scipy.sparse.save_npz` wrote, checked: SciPy trusts what it is given."""
     written = arrays["format"]
     form = written.item() if written.ndim == 0 and written.dtype.kind in "SU" else None
@@ -86,8 +86,16 @@ def _sparse(arrays: Mapping[str, np.ndarray]) -> sp.coo_array | sp.csr_array:
     if lacking := [name for name in ("shape", "data", *_INDICES[form]) if name not in arrays]:
         raise InputError(f"lacks the array {lacking[0]!r} of a sparse {form} matrix")
     data, shape, *indices = (arrays[name] for name in ("data", "shape", *_INDICES[form]))
-    matrix = sparse_array(form, data, indices, tuple(shape.ravel().tolist()))
-    return matrix if form == "csr" else matrix.tocoo()
+    return sparse_array(form, data, indices, tuple(shape.ravel().tolist()))
+
+
+def _of_diagonals(matrix: sp.dia_array) -> sp.coo_array:
+    """The stored entries within the matrix; SciPy would visit every row once per diagonal."""
+    diagonal, column = np.nonzero(matrix.data)
+    row = column - matrix.offsets[diagonal]
+    inside = (row >= 0) & (row < matrix.shape[0]) & (column < matrix.shape[1])
+    diagonal, row, column = diagonal[inside], row[inside], column[inside]
+    return sp.coo_array((matrix.data[diagonal, column], (row, column)), shape=matrix.shape)
 
 
 def sparse_array(

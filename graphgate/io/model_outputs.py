@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from graphgate.errors import InputError
 from graphgate.io.embeddings import plain_array
 from graphgate.io.files import StrPath, check_output_path, replacing
-from graphgate.io.table_files import row_blocks, write_blocks, write_table
+from graphgate.io.table_files import write_rows, write_table
 from graphgate.io.tables import id_array
 
 _EDGE = 64  # bytes of a row of edge scores, about
@@ -84,8 +84,7 @@ def write_edge_scores(path: StrPath, ids: Any, scores: sp.csr_array) -> Path:
             }
         )
 
-    blocks = (block(entries) for entries in row_blocks(scores.nnz, _EDGE))
-    return write_blocks(path, block(slice(0, 0)).schema, blocks)
+    return write_rows(path, block, scores.nnz, _EDGE)
 
 
 def write_reconstruction(
@@ -110,8 +109,7 @@ def write_reconstruction(
             columns = {name: pa.array(x[rows, at]) for at, name in enumerate(features)}
             return pa.table({"node_id": names[rows]} | columns)
 
-        blocks = (block(rows) for rows in row_blocks(len(x), x.shape[1] * x.itemsize))
-        return write_blocks(target, block(slice(0, 0)).schema, blocks)
+        return write_rows(target, block, len(x), x.shape[1] * x.itemsize)
     arrays: dict[str, Any] = {
         "ids": plain_array(names, "node id"),
         "reconstruction": x,

@@ -53,10 +53,7 @@ def from_networkx(
     if not ids:
         raise InputError("the graph has no nodes; a graph needs at least one")
     columns = node_columns(g)
-    for name, role in ((label, "label"), (split, "split")):
-        if name is not None:
-            _require(columns, name, role)
-    chosen = _chosen(columns, attributes, {label, split})
+    chosen = _chosen(columns, attributes, label, split)
     x, names = None, g.graph.get("feature_names")
     if len(chosen) == 1 and _holds_vectors(columns[chosen[0]]):
         matrix = _matrix(chosen.pop(), columns, ids)
@@ -71,8 +68,12 @@ def from_networkx(
             what,
             strict=attributes is not None,
         ),
-        ReadingOptions(id=NODE, label=None, directed=g.is_directed()),
-        g.graph.get("attribute_kinds"),
+        ReadingOptions(
+            id=NODE,
+            label=None,
+            directed=g.is_directed(),
+            kinds=g.graph.get("attribute_kinds") or {},
+        ),
         x=x,
         ids=ids,
         labels=None if label is None else checked_labels(columns[label], what, label),
@@ -83,21 +84,25 @@ def from_networkx(
 
 def edge_table(g: Any, names: Sequence[Any], weight: str | None, what: str) -> Table:
     """The edges of a NetworkX graph by the names of its nodes, in the order of the nodes."""
-    _warn_of_others(g, weight, what)
+    # What edges and the graph itself have besides weights and what `to_networkx` adds.
+    others = dict.fromkeys(str(name) for *_, data in g.edges(data=True) for name in data)
+    others.pop("weight" if weight is None else weight, None)
+    warn_ignored(what, "edge attribute", list(others))
+    warn_ignored(what, "graph attribute", [str(name) for name in g.graph if name not in _OWN])
     row = {node: at for at, node in enumerate(g)}
-    found = list(g.edges(data=weight) if weight is not None else g.edges(data=False))
-    known = pa.array(names)
+    edges = list(g.edges(data=weight) if weight is not None else g.edges(data=False))
+    ends = pa.array(names)
     columns = {
-        end: known.take(pa.array([row[edge[at]] for edge in found], pa.int64()))
+        end: ends.take(pa.array([row[edge[at]] for edge in edges], pa.int64()))
         for at, end in enumerate(("source", "target"))
     }
-    if weight is not None and any(edge[2] is not None for edge in found):
-        values = python_column([1.0 if edge[2] is None else edge[2] for edge in found])
+    if weight is not None and any(edge[2] is not None for edge in edges):
+        values = python_column([1.0 if edge[2] is None else edge[2] for edge in edges])
         if values is None:
             raise InputError(f"{what}: a weight is not a number; weights must be positive numbers")
         columns["weight"] = values
     return Table(
-        pa.table(columns), what, place=lambda at: f"edge {found[at][0]!r}–{found[at][1]!r}"
+        pa.table(columns), what, place=lambda at: f"edge {edges[at][0]!r}–{edges[at][1]!r}"
     )
 
 
@@ -115,8 +120,13 @@ def node_table(
     made: dict[str, pa.Array] = {NODE: pa.array(names)}
     for name, values in columns.items():
         if _holds_vectors(values):
-            matrix = _matrix(name, columns, ids)
-            made |= {f"{name}[{at}]": _entries(matrix[:, at]) for at in range(matrix.shape[1])}
+            # Integers of more than 64 bits, which are objects for NumPy, become floats.
+            made |= {
+                f"{name}[{at}]": pa.array(entry)
+                if entry.dtype != object
+                else python_column(entry.tolist())
+                for at, entry in enumerate(_matrix(name, columns, ids).T)
+            }
         elif (column := python_column(values)) is not None:
             made[name] = column
         else:
@@ -149,35 +159,29 @@ def node_columns(g: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def _warn_of_others(g: Any, weight: str | None, what: str) -> None:
-    """What edges and the graph itself have besides weights and what `to_networkx` adds."""
-    used = {"weight" if weight is None else weight}
-    others = dict.fromkeys(str(name) for *_, data in g.edges(data=True) for name in data)
-    warn_ignored(what, "edge attribute", [name for name in others if name not in used])
-    warn_ignored(what, "graph attribute", [str(name) for name in g.graph if name not in _OWN])
-
-
-def _require(columns: Mapping[str, Any], name: str, role: str) -> None:
-    if name not in columns:
-        known = listing(list(map(repr, columns)), 6) or "none"
-        raise InputError(f"no node has the {role} {name!r}; the attributes are {known}")
-
-
 def _chosen(
-    columns: Mapping[str, Any], attributes: Iterable[str] | str | None, taken: set[str | None]
+    columns: Mapping[str, Any],
+    attributes: Iterable[str] | str | None,
+    label: str | None,
+    split: str | None,
 ) -> list[str]:
-    if attributes is None:
-        return [name for name in columns if name not in taken]
-    chosen = [attributes] if isinstance(attributes, str) else list(attributes)
-    for name in chosen:
-        _require(columns, name, "attribute")
-        if name in taken:
+    """The node attributes that become attributes, all of which must exist, as must the others."""
+    roles = [
+        (name, role) for name, role in ((label, "label"), (split, "split")) if name is not None
+    ]
+    others = [name for name in columns if name not in (label, split)]
+    chosen = [attributes] if isinstance(attributes, str) else list(attributes or ())
+    for name, role in (*roles, *((name, "attribute") for name in chosen)):
+        if name not in columns:
+            known = listing(list(map(repr, columns)), 6) or "none"
+            raise InputError(f"no node has the {role} {name!r}; the attributes are {known}")
+        if role == "attribute" and name not in others:
             raise InputError(
                 f"{name!r} is listed as an attribute and used as label or split; choose one"
             )
     if len(set(chosen)) != len(chosen):
         raise InputError("an attribute is listed twice; list each once")
-    return chosen
+    return others if attributes is None else chosen
 
 
 def _holds_vectors(values: list[Any]) -> bool:
@@ -204,14 +208,9 @@ def _matrix(name: str, columns: Mapping[str, list[Any]], ids: list[Any]) -> np.n
     return np.stack([np.asarray(value) for value in values])
 
 
-def _entries(values: np.ndarray) -> pa.Array | None:
-    """A column of vectors; integers of more than 64 bits, objects for NumPy, become floats."""
-    return python_column(values.tolist()) if values.dtype == object else pa.array(values)
-
-
 def _masks(names: list[Any]) -> dict[str, np.ndarray]:
-    found = dict.fromkeys(str(name) for name in names if name is not None)
-    return {split: np.array([str(name) == split for name in names]) for split in found}
+    splits = dict.fromkeys(str(name) for name in names if name is not None)
+    return {split: np.array([str(name) == split for name in names]) for split in splits}
 
 
 def to_networkx(
@@ -261,13 +260,12 @@ def to_networkx(
 def _node_columns(graph: Graph, features: str, label: str, split: str) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     if graph.x is not None:
-        x = graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
+        x = graph.x.toarray() if sp.issparse(graph.x) else graph.x
         columns[features] = list(x.copy())  # the graph's own rows cannot be changed
-    elif graph.attributes is not None:
-        table = graph.attributes
-        for name in table.names:
-            moments = moments_of(table.column(name))
-            columns[name] = (table.column(name) if moments is None else moments).tolist()
+    elif (table := graph.attributes) is not None:
+        for name in table:
+            moments = moments_of(table[name])
+            columns[name] = (table[name] if moments is None else moments).tolist()
     more = [(label, graph.label_values())]
     if graph.splits:
         names = np.full(graph.n_nodes, None, dtype=object)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from graphgate.errors import InputError
-from graphgate.io.files import StrPath, check_file, first_line
+from graphgate.io.files import StrPath, check_file, first_line, reading
 from graphgate.io.limits import check_claim
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -76,8 +76,5 @@ def parse_npz(file: BinaryIO, size: int, what: str) -> dict[str, np.ndarray]:
 def read_npz(path: StrPath) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name."""
     source = check_file(path)
-    try:
-        with source.open("rb") as file:
-            return parse_npz(file, source.stat().st_size, str(path))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    with reading(path), source.open("rb") as file:
+        return parse_npz(file, source.stat().st_size, str(path))

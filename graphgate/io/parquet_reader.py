@@ -7,6 +7,7 @@ therefore checked before its columns are read, and small files are read in small
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -31,13 +32,10 @@ class ParquetTable(Table):
         self.what, self._place = str(path), None
         source = check_file(path)
         self.size: int = source.stat().st_size
+        # Arrow would otherwise allocate lists of any stated length.
+        limits = ("thrift_string_size_limit", "thrift_container_size_limit")
+        options = {"pre_buffer": False} | dict.fromkeys(limits, max(1, self.size))
         with self._explained(), utf8_name(source) as name:
-            options = {
-                "pre_buffer": False,
-                # Arrow would otherwise allocate lists of any stated length.
-                "thrift_string_size_limit": max(1, self.size),
-                "thrift_container_size_limit": max(1, self.size),
-            }
             file = pyarrow.parquet.ParquetFile(name, **options)
             coded = _lists_of_words(file) if self.size >= _SMALL else []
             self._file = pyarrow.parquet.ParquetFile(
@@ -92,19 +90,13 @@ class ParquetTable(Table):
     def _groups(self, names: Sequence[str]) -> Iterator[list[str]]:
         """Columns to be read at once, in order; one with nested values or text is read alone."""
         most = max(1, min(_TOGETHER, _VALUES // max(1, self._file.metadata.num_rows)))
-        group: list[str] = []
-        for name in names:
-            kind = self._arrow_type(name)
-            alone = pa.types.is_nested(kind) or (self.size < _SMALL and not _is_fixed(kind))
-            if group and (alone or len(group) == most):
-                yield group
-                group = []
-            group.append(name)
-            if alone:
-                yield group
-                group = []
-        if group:
-            yield group
+        for alone, neighbors in groupby(names, self._is_read_alone):
+            group, step = list(neighbors), 1 if alone else most
+            yield from (group[start : start + step] for start in range(0, len(group), step))
+
+    def _is_read_alone(self, name: str) -> bool:
+        kind = self._arrow_type(name)
+        return pa.types.is_nested(kind) or (self.size < _SMALL and not _is_fixed(kind))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -117,10 +109,9 @@ class ParquetTable(Table):
 
 def _is_fixed(kind: pa.DataType) -> bool:
     """Whether values are numbers or codes, not text or lists of any length."""
-    coded = pa.types.is_dictionary(kind) or pa.types.is_dictionary(
-        getattr(kind, "value_type", kind)
-    )
-    return bool(coded or pa.types.is_primitive(kind) or pa.types.is_null(kind))
+    fixed = (pa.types.is_dictionary, pa.types.is_primitive, pa.types.is_null)
+    coded = pa.types.is_dictionary(getattr(kind, "value_type", kind))
+    return coded or any(is_kind(kind) for is_kind in fixed)
 
 
 def _lists_of_words(file: pyarrow.parquet.ParquetFile) -> list[str]:

@@ -1,11 +1,12 @@
 """How the tables of a graph are read, in a form that can be stored and applied again."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self, cast
 
 from graphgate.errors import InputError
-from graphgate.graph.column_kinds import KINDS, Kind
+from graphgate.io.column_plan import ColumnPlan
+from graphgate.io.columns import READINGS
 from graphgate.io.tables import Table
 
 UNKNOWN_NODES = ("drop", "add", "refuse")
@@ -32,6 +33,7 @@ class ReadingOptions:
     categories: Iterable[str] = ()
     unknown_nodes: str = "drop"
     directed: bool | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.unknown_nodes not in UNKNOWN_NODES:
@@ -52,6 +54,15 @@ class ReadingOptions:
             object.__setattr__(self, name, tuple(names))
             if not all(isinstance(each, str) for each in getattr(self, name)):
                 raise InputError(f"{name} must be names of columns, got {value!r}")
+        if not isinstance(self.kinds or {}, Mapping):
+            raise InputError(f"kinds must map columns to kinds, got {self.kinds!r}")
+        object.__setattr__(self, "kinds", dict(self.kinds or {}))
+        for name, kind in self.kinds.items():
+            if kind not in READINGS:
+                raise InputError(
+                    f"the column {name!r} cannot be read as {kind!r}; use one of "
+                    f"{', '.join(READINGS)}"
+                )
         if self.label == self.id:
             raise InputError(f"the column {self.id!r} cannot hold both ids and labels")
 
@@ -72,7 +83,7 @@ class ReadingOptions:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        known = [field.name for field in fields(cls)]
+        known = [each.name for each in fields(cls)]
         if odd := [name for name in stored if name not in known]:
             raise InputError(f"unknown reading option {odd[0]!r}; use one of {', '.join(known)}")
         return cls(**stored)
@@ -101,17 +112,27 @@ class ReadingOptions:
             table.require(cast("str", self.label))
         return self.label if self.label in table.names and self.label not in self.drop else None
 
-    def kinds_of(self, table: Table, kinds: Mapping[str, str] | None) -> dict[str, Kind]:
-        """Known kinds by column; refuses a column that does not exist, or two kinds of one."""
-        known = {name: kind for name, kind in (kinds or {}).items() if name in table.names}
-        wanted = [(name, "words") for name in self.words]
-        for name, kind in [*wanted, *((name, "category") for name in self.categories)]:
-            table.require(name)
-            if known.setdefault(name, kind) != kind:
-                raise InputError(f"the column {name!r} cannot be both {known[name]} and {kind}")
-        for name, kind in known.items():
-            if kind not in KINDS:
-                raise InputError(
-                    f"the column {name!r} cannot be of kind {kind!r}; use one of {', '.join(KINDS)}"
-                )
-        return cast("dict[str, Kind]", known)
+    def kinds_of(self, table: Table) -> dict[str, str]:
+        """Kinds that are given, by column, where they are about columns to be read.
+
+        A column of `words` or `categories` must exist, and be of one kind.
+        """
+        known = {name: kind for name, kind in self.kinds.items() if name not in self.drop}
+        for names, kind in ((self.words, "words"), (self.categories, "category")):
+            for name in names:
+                table.require(name)
+                if known.setdefault(name, kind) not in (kind, "drop"):
+                    raise InputError(f"the column {name!r} cannot be both {known[name]} and {kind}")
+        return known
+
+
+@dataclass(frozen=True)
+class TablesRead:
+    """How the tables of a graph were read: options that read such tables alike, and why.
+
+    options : with a kind for every column, so that nothing is decided again.
+    columns : what was decided of each column of the node table.
+    """
+
+    options: ReadingOptions
+    columns: tuple[ColumnPlan, ...] = ()

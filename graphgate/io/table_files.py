@@ -1,6 +1,6 @@
 """Tables in files: opened by their ending, and written atomically as Parquet or CSV."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,25 +49,33 @@ def write_table(path: StrPath, table: pa.Table) -> Path:
 def write_blocks(path: StrPath, schema: pa.Schema, blocks: Iterable[pa.Table]) -> Path:
     """Write one table that is given in blocks of rows, at least one row group each."""
     target = check_output_path(path, TABLE_ENDINGS)
-    with replacing(target) as temporary:
+    with replacing(target) as temporary, temporary.open("wb") as file:
         if target.suffix.lower() == ".parquet":
             # Floats hardly ever repeat, so that a dictionary of them is made for nothing.
             coded = [field.name for field in schema if not _has_floats(field.type)]
-            with (
-                temporary.open("wb") as file,
-                pyarrow.parquet.ParquetWriter(file, schema, use_dictionary=coded) as writer,
-            ):
+            with pyarrow.parquet.ParquetWriter(file, schema, use_dictionary=coded) as writer:
                 for block in blocks:
                     writer.write_table(block)
         else:
-            with temporary.open("wb") as file:
-                # Arrow would quote every column name, needed or not.
-                names = [_quoted(guarded_name(name)) for name in schema.names]
-                file.write((",".join(names) + "\n").encode())
-                for block in blocks:
-                    options = pyarrow.csv.WriteOptions(include_header=False)
-                    pyarrow.csv.write_csv(guarded(block), file, options)
+            # Arrow would quote every column name, needed or not.
+            names = [_quoted(guarded_name(name)) for name in schema.names]
+            file.write((",".join(names) + "\n").encode())
+            options = pyarrow.csv.WriteOptions(include_header=False)
+            for block in blocks:
+                pyarrow.csv.write_csv(guarded(block), file, options)
     return target
+
+
+def write_rows(
+    path: StrPath,
+    block: Callable[[slice], pa.Table],
+    n: int,
+    bytes_per_row: int,
+    metadata: Mapping[bytes, str] | None = None,
+) -> Path:
+    """Write the N rows of a table of which `block` makes a slice at a time."""
+    schema = block(slice(0, 0)).schema.with_metadata(metadata)
+    return write_blocks(path, schema, map(block, row_blocks(n, bytes_per_row)))
 
 
 def row_blocks(n: int, bytes_per_row: int) -> Iterator[slice]:

@@ -15,10 +15,18 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphgate.errors import InputError
-from graphgate.io.files import Schema, check_fields, check_file, parse_json, utf8_name, write_bytes
+from graphgate.io.files import (
+    Schema,
+    check_fields,
+    check_file,
+    parse_json,
+    reading,
+    utf8_name,
+    write_bytes,
+)
 
 _HEADER = "graphgate"
-VERSION = 2
+VERSION = 3
 
 
 def write_tensors(
@@ -37,7 +45,7 @@ def read_tensors(
     path = check_file(path)
     what = f"{path} is not a graphgate {kind} file"
     try:
-        with utf8_name(path) as name, safe_open(name, framework="pt") as file:
+        with reading(path), utf8_name(path) as name, safe_open(name, framework="pt") as file:
             metadata = file.metadata() or {}
             if _HEADER not in metadata:
                 raise InputError(f"{what}: it lacks the header {_HEADER!r}")
@@ -46,24 +54,10 @@ def read_tensors(
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise InputError(f"{what}, or it is damaged: {error}") from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise InputError(f"{what}: its tensor {name!r} contains values that are not finite")
     return header, tensors
-
-
-def file_kind(path: Path | str) -> str | None:
-    """What `write_tensors` was told that a file is; None if it did not write it."""
-    path = check_file(path)
-    try:
-        with utf8_name(path) as name, safe_open(name, framework="pt") as file:
-            header = parse_json((file.metadata() or {}).get(_HEADER, "null"))
-    except (SafetensorError, OSError, ValueError, RecursionError):
-        return None
-    kind = header.get("kind") if isinstance(header, dict) else None
-    return kind if isinstance(kind, str) else None
 
 
 def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str, Any]:
@@ -71,13 +65,13 @@ def _checked_header(text: str, kind: str, schema: Schema, what: str) -> dict[str
         header = parse_json(text)
     except (ValueError, RecursionError):
         raise InputError(f"{what}: its header is not JSON") from None
-    if not isinstance(header, dict) or header.get("kind") != kind:
-        seen = header.get("kind") if isinstance(header, dict) else None
+    seen = header.get("kind") if isinstance(header, dict) else None
+    if seen != kind:
         raise InputError(f"{what}: its header says {seen!r}")
-    if type(header.get("version")) is not int or header["version"] != VERSION:
+    version = header.get("version")
+    if type(version) is not int or version != VERSION:
         raise InputError(
-            f"{what} of a supported version: its version is {header.get('version')!r}, "
-            f"not {VERSION}"
+            f"{what} of a supported version: its version is {version!r}, not {VERSION}"
         )
     body = {name: value for name, value in header.items() if name not in ("kind", "version")}
     check_fields(body, schema, what)

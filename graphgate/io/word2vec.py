@@ -18,7 +18,8 @@ _BLOCK = 1 << 26
 _LONGEST = 100  # bytes of the first line
 
 
-def write_word2vec(file: Any, names: pa.Array, values: np.ndarray) -> None:
+def write_word2vec(file: Any, names: pa.Array, values: np.ndarray, labels: None = None) -> None:
+    """The format has no place for labels."""
     written = names.cast(pa.string())
     file.write(f"{values.shape[0]} {values.shape[1]}\n".encode())
     for start in range(0, len(values), _LINES):

@@ -7,6 +7,6 @@ docs/linear_form.md line by line.
 
 The modules in import order:
 
-    linear_plan, propagation, matrices, coordinates, structure, ridge, evidence, weights,
-    model, attribution, state_update, edge_decoder, link_proposals, report, solution
+    linear_plan, propagation, matrices, coordinates, structure, ridge, logistic, evidence, weights,
+    model, attribution, state_update, neighborhoods, edge_decoder, link_proposals, report, solution
 """

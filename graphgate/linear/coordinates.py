@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from math import inf
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +15,7 @@ from graphgate.compute.decomposition import right_singular_vectors
 from graphgate.compute.draws import Draws
 from graphgate.compute.sparse_operator import CPU
 from graphgate.compute.tall_matrix import row_chunks
-from graphgate.graph.validation import Features
+from graphgate.graph.validation import Features, NonNegative, Positive
 from graphgate.linear.matrices import WeightedFeatures, times
 from graphgate.nn.features import FeatureMatrix
 from graphgate.preprocessing.column_rules import Rule
@@ -35,11 +36,11 @@ class FeatureSource:
     """
 
     name: str
-    n_features: int
+    n_features: Annotated[int, (1, inf)]
     divisible: bool = True
     unit_rows: bool = False
-    scale: float = 1.0
-    weight: float = 1.0
+    scale: Positive = 1.0
+    weight: Positive = 1.0
 
     def weighted(self, weight: float) -> "FeatureSource":
         return replace(self, weight=weight)
@@ -87,13 +88,13 @@ class Coordinates:
         a small change could reverse a node.
     """
 
-    weights: np.ndarray
+    weights: Annotated[np.ndarray, "F", np.float64]
     sources: tuple[FeatureSource, ...]
-    places: np.ndarray
-    components: Tensor | None
-    center: Tensor
-    shortest: float
-    unit_from: float
+    places: Annotated[np.ndarray, "F", np.int64]
+    components: Annotated[Tensor, "F r"] | None
+    center: Annotated[Tensor, "r"]
+    shortest: NonNegative
+    unit_from: NonNegative
 
     @classmethod
     def fit(

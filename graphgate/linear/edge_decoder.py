@@ -1,8 +1,11 @@
 """The structure decoder: how likely an edge between two nodes is.
 
-The score of a pair is a weighted sum of the cosine similarities of its nodes in several blocks and
-of three terms of their degrees. The handful of weights is a logistic regression on edges that were
-hidden for this purpose, against as many random pairs of nodes without an edge.
+The score of a pair is a sum of terms: the cosine similarities of its nodes in several blocks, terms
+of their degrees, and what their neighborhoods have in common. In four of the blocks every
+coordinate has a weight of its own besides, since some coordinates say more about edges than others.
+All weights are one logistic regression on edges that were hidden for this purpose, against random
+pairs of nodes without an edge. The weights of coordinates are shrunk towards equal ones, which the
+cosine has, with a strength that is chosen on the hidden edges too: few edges allow no others.
 
 A node without edges has no structure factors, and its neighborhood is itself, so its similarities
 are not comparable with those of other nodes. One of the terms makes up for that.
@@ -10,12 +13,11 @@ are not comparable with those of other nodes. One of the terms makes up for that
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 import torch
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
@@ -23,8 +25,9 @@ from graphgate.compute.columns import Columns
 from graphgate.compute.draws import Draws
 from graphgate.graph.graph import Graph
 from graphgate.graph.link_split import LinkSplit, split_links
-from graphgate.graph.validation import Features
-from graphgate.linear.linear_plan import MOST_HIDDEN, Sizes
+from graphgate.graph.validation import Features, Positive
+from graphgate.linear.linear_plan import COMPARED, LARGE, MOST_HIDDEN, MOST_PAIRS, WEIGHED, Sizes
+from graphgate.linear.logistic import log_loss, logistic_weights, scores_apart
 from graphgate.linear.model import (
     HIDDEN,
     MASKED,
@@ -40,6 +43,7 @@ from graphgate.linear.model import (
     structure_factors,
     unit_rows,
 )
+from graphgate.linear.neighborhoods import COMMON, Neighborhoods
 from graphgate.linear.propagation import Propagation
 
 # Cosine similarities of states, by the name of the term; "reconstruction" is mapped by B.
@@ -58,9 +62,15 @@ DEGREE_TERMS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "product of log degrees": np.multiply,
     "nodes without edges": lambda left, right: (left == 0).astype(float) + (right == 0),
 }
-TERMS = (*_OF_STATES, *_OF_FACTORS, *DEGREE_TERMS)
+TERMS = (*_OF_STATES, *_OF_FACTORS, *DEGREE_TERMS, *COMMON)
+# Whose coordinates have weights.
+WEIGHED_TERMS = ("own features", "two steps", "sixteen steps", "reconstruction")
+assert len(WEIGHED_TERMS) == WEIGHED
 FEWEST = 20  # hidden edges that a decoder can be fitted on
+STRENGTHS = (1e4, 1e3, 300.0, 100.0, 30.0)  # of the penalty on weights of coordinates
+_PENALTY = 0.1  # on weights of standardized terms
 _HIDDEN_EDGES = 0.1  # fraction of the edges that are hidden, half of them for the reported AUC
+_PER_EDGE = 5  # pairs without an edge for each hidden edge, where there are not too many
 _BLOCK = 1 << 13  # pairs that are scored together
 
 
@@ -70,14 +80,19 @@ class EdgeDecoder:
 
     reconstruction : fitted without the hidden edges.
     weights : one per term of `TERMS`; zero for those that there are not.
+    coordinates : (4, K), for each of `WEIGHED_TERMS` by how much the weights of its first
+        coordinates differ from that of the term.
+    strength : of the penalty on them.
     bias : a number.
-    auc : of hidden edges that were not used to fit the weights against as many other pairs.
+    auc : of hidden edges that were not used to fit the weights against other pairs.
     """
 
     reconstruction: Reconstruction
-    weights: np.ndarray
+    weights: Annotated[np.ndarray, "t", np.float64]
+    coordinates: Annotated[np.ndarray, "b k", np.float64]
+    strength: Positive
     bias: float
-    auc: float
+    auc: Annotated[float, (0, 1)]
 
     @classmethod
     def fit(
@@ -100,15 +115,44 @@ class EdgeDecoder:
         states, reconstruction = _without_hidden_edges(split.graph, model, engine, features, seed)
         parts = (split.val_edges, split.val_non_edges, split.test_edges, split.test_non_edges)
         truth = np.repeat([1, 0, 1, 0], [len(part) for part in parts])
-        terms = pair_terms(states, reconstruction, np.concatenate(parts))
-        fitted = np.arange(len(truth)) < len(split.val_edges) + len(split.val_non_edges)
-        weights, bias = _logistic(terms[fitted], truth[fitted])
-        auc = roc_auc_score(truth[~fitted], terms[~fitted] @ weights + bias)
-        return cls(reconstruction, *_logistic(terms, truth), float(auc))
+        terms, products = pair_columns(states, reconstruction, np.concatenate(parts))
+        half = len(split.val_edges) + len(split.val_non_edges)
+        solved = _solved(terms, products, truth, half)
+        return cls(reconstruction, *solved)
+
+    def fits(self, n_coordinates: int) -> bool:
+        """Whether it can be that of a model with this many coordinates."""
+        sizes = {min(n_coordinates, Sizes.of(n).decoder_coordinates) for n in (1, LARGE + 1)}
+        k = len(self.reconstruction.weights)
+        weighed = (len(WEIGHED_TERMS), min(COMPARED, k))
+        return k in sizes and self.coordinates.shape == weighed and len(self.weights) == len(TERMS)
+
+    def weight(self, term: str) -> float:
+        """Of one of `TERMS`."""
+        return float(self.weights[TERMS.index(term)])
+
+    def column_weights(self, term: str, width: int) -> np.ndarray:
+        """(width,) of the columns of a block of vectors."""
+        weights = np.full(width, self.weight(term))
+        if term in WEIGHED_TERMS:
+            weights[: self.coordinates.shape[1]] += self.coordinates[WEIGHED_TERMS.index(term)]
+        return weights
 
     def probabilities(self, states: States, pairs: np.ndarray) -> np.ndarray:
         """(M,) of an edge between the two nodes of each pair of rows, (M, 2)."""
-        return expit(pair_terms(states, self.reconstruction, pairs) @ self.weights + self.bias)
+        logits = np.full(len(pairs), self.bias)
+        for _, contribution in self.contributions(states, pairs):
+            logits += contribution
+        return expit(logits)
+
+    def contributions(self, states: States, pairs: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """(M,) of every term by its name; with the bias they add up to the logit."""
+        nodes, ends = _ends(pairs)
+        for term, block in similarity_blocks(states, self.reconstruction, nodes):
+            columns = torch.from_numpy(self.column_weights(term, block.shape[1])).to(block.dtype)
+            yield term, _row_dots(block * columns, block, ends)
+        for term, values in plain_terms(states, pairs):
+            yield term, self.weight(term) * values
 
 
 def _hidden_edges(graph: Graph, seed: int) -> LinkSplit | None:
@@ -119,7 +163,12 @@ def _hidden_edges(graph: Graph, seed: int) -> LinkSplit | None:
     if int(_HIDDEN_EDGES / 2 * pairs) < FEWEST // 2 or free < _HIDDEN_EDGES * pairs:
         return None
     fraction = min(_HIDDEN_EDGES / 2, MOST_HIDDEN / pairs)
-    return split_links(graph, val_size=fraction, test_size=fraction, random_state=seed)
+    hidden = 2 * max(1, int(fraction * pairs))
+    most = max(1, MOST_PAIRS // hidden - 1)
+    per_edge = min(_PER_EDGE, most, max(1, free // (2 * hidden)))
+    return split_links(
+        graph, val_size=fraction, test_size=fraction, random_state=seed, per_edge=per_edge
+    )
 
 
 def _without_hidden_edges(
@@ -172,26 +221,75 @@ def log_degrees(states: States) -> np.ndarray:
     return degrees
 
 
-def pair_terms(states: States, reconstruction: Reconstruction, pairs: np.ndarray) -> np.ndarray:
-    """(M, 10), the `TERMS` of (M, 2) pairs of nodes."""
-    nodes, ends = np.unique(pairs, return_inverse=True)
-    ends = ends.reshape(-1, 2)
-    terms = {name: np.zeros(len(pairs)) for name in TERMS}
-    for name, block in similarity_blocks(states, reconstruction, nodes):
-        for start in range(0, len(pairs), _BLOCK):
-            left, right = torch.from_numpy(ends[start : start + _BLOCK].T.copy())
-            dots = (block[left] * block[right]).sum(dim=1)
-            terms[name][start : start + _BLOCK] = dots.numpy()
+def plain_terms(states: States, pairs: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """(M,) each, the terms of degrees and of neighborhoods, by name."""
     left, right = log_degrees(states)[pairs.T]
     for name, term in DEGREE_TERMS.items():
-        terms[name] = term(left, right)
-    return np.stack(list(terms.values()), axis=1)
+        yield name, term(left, right)
+    common = Neighborhoods(states.operator.attended).terms(pairs)
+    yield from zip(COMMON, common.T, strict=True)
 
 
-def _logistic(terms: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, float]:
-    """Weights and bias of a logistic regression; terms are standardized to fit it."""
+def pair_columns(
+    states: States, reconstruction: Reconstruction, pairs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of (M, 2) pairs of nodes, the `TERMS`, (M, 14), and the products of coordinates, (M, 4 K)."""
+    nodes, ends = _ends(pairs)
+    terms = {name: np.zeros(len(pairs)) for name in TERMS}
+    products: dict[str, np.ndarray] = {}
+    for term, block in similarity_blocks(states, reconstruction, nodes):
+        terms[term] = _row_dots(block, block, ends)
+        if term in WEIGHED_TERMS:
+            left, right = block[:, :COMPARED][torch.from_numpy(ends)].unbind(dim=1)
+            products[term] = (left * right).numpy()
+    terms |= dict(plain_terms(states, pairs))
+    columns = np.concatenate([products[term] for term in WEIGHED_TERMS], axis=1)
+    return np.stack(list(terms.values()), axis=1), columns
+
+
+def _ends(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes of pairs, increasing, and the pairs of positions among them, (M, 2)."""
+    nodes, ends = np.unique(pairs, return_inverse=True)
+    return nodes, ends.reshape(-1, 2)
+
+
+def _row_dots(left: Tensor, right: Tensor, ends: np.ndarray) -> np.ndarray:
+    """(M,), the inner products of rows of two matrices."""
+    dots = np.empty(len(ends))
+    for start in range(0, len(ends), _BLOCK):
+        i, j = torch.from_numpy(ends[start : start + _BLOCK].T.copy())
+        dots[start : start + _BLOCK] = (left[i] * right[j]).sum(dim=1).numpy()
+    return dots
+
+
+def _solved(
+    terms: np.ndarray, products: np.ndarray, truth: np.ndarray, half: int
+) -> tuple[np.ndarray, np.ndarray, float, float, float]:
+    """Weights of terms and of coordinates, strength, bias, and AUC.
+
+    half : number of pairs in the first half of the data. Each half measures what is fitted on the
+        other: the strength is the one with the smallest loss, and the AUC that of this strength.
+    """
+    n_terms, k = terms.shape[1], products.shape[1] // WEIGHED
     mean, scale = terms.mean(axis=0), terms.std(axis=0)
     scale[scale < 1e-9] = np.inf  # a constant term has no weight
-    regression = LogisticRegression(max_iter=1000).fit((terms - mean) / scale, truth)
-    weights = regression.coef_[0] / scale
-    return weights, float(regression.intercept_[0] - mean @ weights)
+    # Coordinates of a block keep their relative sizes: an equal penalty prefers the leading ones.
+    spread = products.reshape(-1, WEIGHED, k).std(axis=(0, 2))
+    spread[spread < 1e-9] = np.inf
+    x = np.empty((len(terms), n_terms + WEIGHED * k), dtype=products.dtype)
+    x[:, :n_terms] = (terms - mean) / scale
+    np.divide(products, np.repeat(spread, k).astype(x.dtype), out=x[:, n_terms:])
+    penalties = [np.repeat([_PENALTY, strength], [n_terms, WEIGHED * k]) for strength in STRENGTHS]
+    parts = [(x[:half], truth[:half]), (x[half:], truth[half:])]
+    apart = [
+        (scores_apart(*one, others, penalties), expected)
+        for one, (others, expected) in (parts, parts[::-1])
+    ]
+    losses = [[log_loss(score, expected) for score in scores] for scores, expected in apart]
+    best = int(np.sum(losses, axis=0).argmin())
+    auc = np.mean([roc_auc_score(expected, scores[best]) for scores, expected in apart])
+    theta = logistic_weights(x, truth, penalties[best])
+    weights = theta[:n_terms] / scale
+    coordinates = (theta[n_terms:-1] / np.repeat(spread, k)).reshape(WEIGHED, k)
+    bias = float(theta[-1] - mean @ weights)
+    return weights, coordinates, STRENGTHS[best], bias, float(auc)

@@ -15,6 +15,8 @@ from graphgate.errors import MemoryLimitError
 
 LARGE = 100_000  # nodes above which fewer columns are used
 MOST_HIDDEN = 12_500  # edges that the structure decoder is fitted on, and measured on
+MOST_PAIRS = 50_000  # with those without an edge
+WEIGHED, COMPARED = 4, 128  # blocks whose coordinates have weights, and how many have
 _CACHE = 5 << 19  # numbers in a block of columns that products find in the caches
 _WIDTH = 16  # columns in a block where no block fits into the caches
 _NARROWEST = 8  # columns in a block
@@ -24,6 +26,7 @@ _BUFFERS = 8  # blocks of columns that are in memory while the next ones are com
 _EVIDENCE = 192  # columns that describe a matrix of features, half of it, and its neighbors
 _PRODUCTS = 2 * (PASSES + 1)  # with a matrix or its transpose in a decomposition
 _SPILLED = 32  # numbers read in a product in the time that one takes into a file and back
+_ITERATIONS = 200  # of the logistic regressions of the structure decoder
 _WORKSPACE = 96 * 2**20  # what threads and libraries of linear algebra keep for themselves
 
 
@@ -171,6 +174,7 @@ class LinearPlan:
         weighing = (x + 2 * factors + 5 * pairs + evidence * column) * self.weighed
         thinned += _BUFFERS * min(width, compared) * column
         ends = 3 * min(n, 4 * MOST_HIDDEN) * max(compared, k) * size
+        ends += 3 * self._products * size
         model = x + 2 * factors + operator + states
         # Pairs are sorted as numbers of 64 bits, then the graph is there twice.
         kept, twice = factors + embedding, 8 * counts.pairs
@@ -185,6 +189,12 @@ class LinearPlan:
             "hiding edges": kept + 24 * counts.pairs,
             "decoding": kept + twice + max(structure, decoding),
         }
+
+    @property
+    def _products(self) -> int:
+        """How many products of coordinates the structure decoder is fitted on."""
+        compared = min(self.sizes.decoder_coordinates, COMPARED)
+        return min(MOST_PAIRS, self.counts.pairs) * compared * WEIGHED
 
     def steps(self) -> int:
         """About how often `Columns` reports that it has advanced."""
@@ -211,7 +221,7 @@ class LinearPlan:
         # Half of a Gram matrix, or four passes; then two products with fewer columns.
         reduced = min(columns / 2, _PRODUCTS * (d + EXTRA)) + 2 * d
         dense = n * (3 * r**2 + 2 * compared**2 + columns * reduced)
-        dense += n * (evidence + min(k, 64)) ** 2 * self.weighed
+        dense += n * (evidence + min(k, 64)) ** 2 * self.weighed + _ITERATIONS * self._products
         dense += n * (2 * r**2 * spilled + 2 * 12 * (k + EXTRA) ** 2 * bool(k))
         if counts.sparse:
             return Work(sparse=read, gathered=gathered, dense=dense)

@@ -6,7 +6,7 @@ highest degree, which are likely neighbors of any node.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,12 +20,12 @@ from graphgate.compute.decomposition import Decomposed, right_singular_vectors
 from graphgate.compute.draws import Draws
 from graphgate.linear.edge_decoder import (
     DEGREE_TERMS,
-    TERMS,
     EdgeDecoder,
     log_degrees,
     similarity_blocks,
 )
 from graphgate.linear.model import States
+from graphgate.linear.neighborhoods import Neighborhoods
 
 _COLUMNS = 64  # of the projection
 _NEAREST = 4  # groups that a node is compared with, its own included
@@ -41,15 +41,16 @@ def propose_links(
     known : (N, N), the edges that exist, whichever way.
     n : the number of pairs wanted; M is smaller where there are not as many.
     """
-    weights = dict(zip(TERMS, decoder.weights.tolist(), strict=True))
-    keys, queries = _keys_and_queries(decoder, states, weights)
-    degrees = log_degrees(states)
+    keys, queries = keys_and_queries(decoder, states)
+    degrees, neighborhoods = log_degrees(states), Neighborhoods(states.operator.attended)
     known = (known + known.T).tocsr()
     pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
     for rows, others in _candidates(keys, degrees, seed):
         logits = (queries[rows] @ keys[others].T).numpy().astype(np.float64)
         for name, term in DEGREE_TERMS.items():
-            logits += weights[name] * term(degrees[rows][:, None], degrees[others])
+            logits += decoder.weight(name) * term(degrees[rows][:, None], degrees[others])
+        for name, values in neighborhoods.blocks(rows, others):
+            logits += decoder.weight(name) * values
         edges = known[rows][:, others].tocoo()
         logits[edges.row, edges.col] = -np.inf
         logits[rows[:, None] == others] = -np.inf
@@ -65,14 +66,15 @@ def propose_links(
     return pairs[order], expit(scores[order] + decoder.bias)
 
 
-def _keys_and_queries(
-    decoder: EdgeDecoder, states: States, weights: Mapping[str, float]
-) -> tuple[Tensor, Tensor]:
+def keys_and_queries(decoder: EdgeDecoder, states: States) -> tuple[Tensor, Tensor]:
     """(N, ·) each, whose inner products are the weighted similarities of all pairs."""
     everyone = np.arange(states.engine.n)
-    blocks = dict(similarity_blocks(states, decoder.reconstruction, everyone))
-    queries = [weights[name] * block for name, block in blocks.items()]
-    return torch.cat(list(blocks.values()), dim=1), torch.cat(queries, dim=1)
+    keys, queries = [], []
+    for name, block in similarity_blocks(states, decoder.reconstruction, everyone):
+        columns = torch.from_numpy(decoder.column_weights(name, block.shape[1])).to(block.dtype)
+        keys.append(block)
+        queries.append(block * columns)
+    return torch.cat(keys, dim=1), torch.cat(queries, dim=1)
 
 
 class _Keys(Decomposed):

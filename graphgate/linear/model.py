@@ -6,7 +6,8 @@ column engine hides blocks of columns, files and processes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from math import inf
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from graphgate.compute.decomposition import right_singular_vectors
 from graphgate.compute.draws import Draws
 from graphgate.compute.tall_matrix import TallMatrix
 from graphgate.graph.graph import Graph
+from graphgate.graph.validation import NonNegative, Positive
 from graphgate.linear.coordinates import Coordinates, FeatureSource, Source
 from graphgate.linear.evidence import Evidence
 from graphgate.linear.linear_plan import Sizes
@@ -176,9 +178,9 @@ class Reconstruction:
         where edges say nothing about features, and zero where λ was given.
     """
 
-    weights: Tensor
-    strength: float
-    r2: float
+    weights: Annotated[Tensor, "r r"]
+    strength: Positive
+    r2: Annotated[float, (-inf, 1)]
 
     def coordinates(self, context: Tensor) -> Tensor:
         """(N, r), reconstructed from the context of all nodes, of which B has seen half."""
@@ -271,12 +273,12 @@ class LinearModel:
     evidence : what weights were chosen by; None where they were not chosen.
     """
 
-    unit: float
+    unit: Positive
     coordinates: Coordinates
     reconstruction: Reconstruction
     structure: StructureFactors | None
-    weights: Mapping[str, float]
-    projection: Tensor
+    weights: Mapping[str, NonNegative]
+    projection: Annotated[Tensor, "c D"]
     evidence: Evidence | None = None
 
     @property

@@ -45,12 +45,14 @@ class Propagation:
 
     Attributes
     ----------
+    attended : (N, N) the edges of the graph.
     degrees : (N,) sum of the weights at each node, in both directions, without the self-loop.
     """
 
     def __init__(
         self, graph: Graph, unit: float, dtype: torch.dtype, *, transposed: bool = False
     ) -> None:
+        self.attended = graph.attended
         attended = in_units_of(graph.attended, unit, dtype)
         rows, columns = sums_of(attended)
         self.degrees = shared_tensor(rows + columns * graph.directed, CPU, dtype)

@@ -6,6 +6,7 @@ of its neighbors was there when the estimator was fitted.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -26,8 +27,8 @@ class StructureFactors:
     vectors : (N, k) W.
     """
 
-    ids: np.ndarray
-    vectors: Tensor
+    ids: Annotated[np.ndarray, "N", object]
+    vectors: Annotated[Tensor, "N k"]
 
     def of(self, graph: Graph, engine: Columns) -> TallMatrix:
         """(n, k), the factors of the nodes of any graph; zero without a known neighbor."""

@@ -2,5 +2,5 @@
 
 The modules in import order:
 
-    column_rules, structural, attribute_encoder
+    column_rules, vocabulary_rules, structural, attribute_encoder
 """

@@ -14,8 +14,13 @@ from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column, Kind
 from graphgate.graph.validation import Features, errors_about, first_duplicate, index_type
 from graphgate.io.files import check_fields
-from graphgate.preprocessing.column_rules import RULES, Rule, rule_from_dict
+from graphgate.preprocessing.column_rules import BooleanRule, NumberRule, Rule, VectorRule
+from graphgate.preprocessing.vocabulary_rules import CategoryRule, TextRule, WordsRule
 
+RULES: dict[str, type[Rule]] = {
+    rule.kind: rule
+    for rule in (NumberRule, BooleanRule, VectorRule, CategoryRule, WordsRule, TextRule)
+}
 SPARSE_BELOW = 0.2  # fraction of values that are not zero
 _ROWS, _WIDTH = 2048, 512  # of a block on its way into a dense array: 4 MiB
 _ENTRIES = 1 << 20  # of a block on its way into a sparse array
@@ -24,7 +29,8 @@ _ENTRIES = 1 << 20  # of a block on its way into a sparse array
 class AttributeEncoder(BaseEstimator):
     """Encodes a table of attributes as features, by rules learned per column.
 
-    How columns of each kind are encoded is described in `graphgate.preprocessing.column_rules`.
+    How columns of each kind are encoded is described in `graphgate.preprocessing.column_rules` and
+    `vocabulary_rules`.
 
     Parameters
     ----------
@@ -137,6 +143,20 @@ class AttributeEncoder(BaseEstimator):
 
 def _is_weight(value: Any) -> bool:
     return type(value) in (int, float) and 0 < value < np.inf
+
+
+def rule_from_dict(body: Any, what: str) -> Rule:
+    """The rule that `to_dict` described; an `InputError` about anything else starts with `what`."""
+    kind = body.get("kind") if isinstance(body, dict) else None
+    if not isinstance(kind, str) or kind not in RULES:
+        raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
+    check_fields(body, {"kind": str, "name": str} | dict(RULES[kind].schema), what, "encoder")
+    values: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in body.items()}
+    del values["kind"]
+    try:
+        return RULES[kind](**values)
+    except (InputError, OverflowError) as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def _matched(rule: Rule, attributes: Attributes) -> Column:

@@ -6,26 +6,21 @@ number : centered, and divided by the standard deviation. A column in which more
     A missing value becomes the mean (in a column that keeps its zeros: zero); where values were
     missing in fit, a second feature `name=missing` is 1 for missing values.
 boolean : 0 or 1; missing values become 0, with a second feature as above.
-category : one feature `name=value` per value seen in fit, in sorted order; a missing or unknown
-    value has none of them.
-words : one feature `name=word` per word seen in fit, its count; other words are ignored.
+vector : the numbers are centered, and all divided by one number, their standard deviation.
+
+Those of categories, words and text are in `vocabulary_rules`.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
-from graphgate.errors import InputError, listing
+from graphgate.errors import InputError
 from graphgate.graph.column_kinds import Column, Kind
-from graphgate.io.files import Schema, check_fields
-
-MOST_CATEGORIES = 1000
-ALWAYS_CATEGORIES = 20  # this many distinct values are fine in a column of any length
+from graphgate.io.files import Schema
 
 Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, features, values
 
@@ -154,127 +149,51 @@ class BooleanRule(NumberRule):
 
 
 @dataclass(frozen=True)
-class VocabularyRule(Rule):
-    """One feature per entry of the vocabulary that was seen in fit."""
+class VectorRule(Rule):
+    """k numbers, centered one by one and divided by one number; zeros where missing."""
 
-    schema: ClassVar[Schema] = {"vocabulary": list}
-    types: ClassVar[tuple[type, ...]]
-    vocabulary: tuple[Any, ...]
+    kind: ClassVar[Kind] = "vector"
+    schema: ClassVar[Schema] = {"center": list, "divisor": (float, int), "missing": bool}
+    center: tuple[float, ...]
+    divisor: float
+    missing: bool
+
+    def __post_init__(self) -> None:
+        plain = all(type(c) in (float, int) and math.isfinite(c) for c in self.center)
+        if not plain or not self.center or not 0 < self.divisor < math.inf:
+            raise InputError(f"the center and divisor of {self.name!r} must be finite")
+
+    @classmethod
+    def learn(cls, name: str, column: Column, scale: bool) -> Self:
+        known = column.values[~column.missing].astype(np.float64)
+        center, divisor = np.zeros(column.values.shape[1]), 1.0
+        if scale and len(known):
+            center = known.mean(axis=0)
+            divisor = _root_mean_square(known - center) or 1.0
+        return cls(name, tuple(center.tolist()), divisor, bool(column.missing.any()))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}={value}" for value in self.vocabulary)
-
-    def __post_init__(self) -> None:
-        plain = all(isinstance(value, self.types) for value in self.vocabulary)
-        finite = plain and all(isinstance(v, str) or abs(v) < math.inf for v in self.vocabulary)
-        if not finite or len(set(self.vocabulary)) < len(self.vocabulary):
-            raise InputError(
-                f"the vocabulary of {self.name!r} ({self.kind}) must be distinct plain values"
-            )
-
-    @staticmethod
-    def _seen(column: Column, codes: np.ndarray) -> tuple[Any, ...]:
-        return tuple(column.vocabulary[code] for code in np.unique(codes).tolist())
-
-
-@dataclass(frozen=True)
-class CategoryRule(VocabularyRule):
-    """One feature per value."""
-
-    kind: ClassVar[Kind] = "category"
-    types: ClassVar[tuple[type, ...]] = (str, bool, int, float)
-
-    @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> Self:
-        given = column.values[column.values >= 0]
-        seen, n = cls._seen(column, given), len(given)
-        if len(seen) > MOST_CATEGORIES or (len(seen) > ALWAYS_CATEGORIES and len(seen) > n / 2):
-            where = f"{n:,} rows" + " that have one" * (n < len(column))
-            raise InputError(
-                f"the column {name!r} has {len(seen):,} distinct values in {where}, too many for "
-                "categories; drop it, or pass it as words"
-            )
-        return cls(name, seen)
+        names = tuple(f"{self.name}[{at}]" for at in range(len(self.center)))
+        return (*names, f"{self.name}=missing") if self.missing else names
 
     def most_entries(self, column: Column) -> int:
-        return int((column.values >= 0).sum())
-
-    def unknown(self, column: Column) -> str | None:
-        codes = column.values[column.values >= 0]
-        codes = codes[_places(column, self.vocabulary)[codes] < 0]
-        if not len(codes):
-            return None
-        seen = [repr(value) for value in self._seen(column, codes)]
-        return (
-            f"{len(codes):,} node(s) have values in the column {self.name!r} that were not seen in "
-            f"fit and count as missing: {listing(seen, 3)}"
-        )
+        return len(column) * len(self.feature_names)
 
     def translated(self, column: Column) -> Column:
-        places = _places(column, self.vocabulary)
-        return Column("category", places[column.values], self.vocabulary)
+        if column.values.shape[1] != len(self.center):
+            raise InputError(
+                f"the vectors of the column {self.name!r} have {column.values.shape[1]} numbers, "
+                f"but had {len(self.center)} in fit; pass vectors of the same model"
+            )
+        return column
 
-    def entries(self, column: Column, rows: slice) -> Entries:
-        feature = column.values[rows]
-        row = np.flatnonzero(feature >= 0)
-        return row, feature[row], np.ones(len(row), dtype=np.float32)
-
-
-@dataclass(frozen=True)
-class WordsRule(VocabularyRule):
-    """One feature per word."""
-
-    kind: ClassVar[Kind] = "words"
-    types: ClassVar[tuple[type, ...]] = (str,)
-
-    @classmethod
-    def learn(cls, name: str, column: Column, scale: bool) -> Self:
-        return cls(name, cls._seen(column, column.values.indices))
-
-    def most_entries(self, column: Column) -> int:
-        return int(column.values.nnz)
-
-    def translated(self, column: Column) -> Column:
-        if column.vocabulary == self.vocabulary:
-            return column
-        counts = column.values
-        place = _places(column, self.vocabulary)[counts.indices]
-        known = place >= 0
-        indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
-        shape = (len(column), len(self.vocabulary))
-        kept = sp.csr_array((counts.data[known], place[known], indptr), shape=shape)
-        return Column("words", kept, self.vocabulary)
-
-    def entries(self, column: Column, rows: slice) -> Entries:
-        block = column.values[rows]
-        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-        return row, block.indices, block.data
-
-
-RULES: dict[str, type[Rule]] = {
-    rule.kind: rule for rule in (NumberRule, BooleanRule, CategoryRule, WordsRule)
-}
-
-
-def rule_from_dict(body: Any, what: str) -> Rule:
-    """The rule that `to_dict` described; an `InputError` about anything else starts with `what`."""
-    kind = body.get("kind") if isinstance(body, dict) else None
-    if not isinstance(kind, str) or kind not in RULES:
-        raise InputError(f"{what}: its encoder has a column of kind {kind!r}")
-    check_fields(body, {"kind": str, "name": str} | dict(RULES[kind].schema), what, "encoder")
-    values: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in body.items()}
-    del values["kind"]
-    try:
-        return RULES[kind](**values)
-    except (InputError, OverflowError) as error:
-        raise InputError(f"{what}: {error}") from None
-
-
-def _places(column: Column, learned: Sequence[Any]) -> np.ndarray:
-    """Position of each entry of the column's vocabulary in the learned one, or -1; last: -1."""
-    known = {value: at for at, value in enumerate(learned)}
-    return np.array([*(known.get(value, -1) for value in column.vocabulary), -1], dtype=np.int32)
+    def vectors(self, column: Column, rows: slice) -> np.ndarray:
+        values = (column.values[rows].astype(np.float64) - self.center) / self.divisor
+        gone = np.isnan(values).any(axis=1)
+        values[gone] = 0
+        parts = [values.T, gone[None]] if self.missing else [values.T]
+        return np.concatenate(parts).astype(np.float32)
 
 
 def _mean_and_deviation(values: np.ndarray) -> tuple[float, float]:

@@ -2,15 +2,16 @@
 
 import asyncio
 import gc
-import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 import graphgate
@@ -18,7 +19,7 @@ from graphgate.errors import InputError, printable
 from graphgate.service import messages
 from graphgate.service.access import RequestLimits
 from graphgate.service.guard import OPEN, Guard
-from graphgate.service.metrics import CONTENT_TYPE, Metrics
+from graphgate.service.metrics import Metrics
 from graphgate.service.problems import Refused, problem
 from graphgate.service.reference import HEADERS, reference_page
 from graphgate.service.replies import Replies
@@ -53,9 +54,6 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-_QUERY, _BODY = _problems(404, 422), _problems(404, 415, 422)
-
-
 class Service:
     """A store over HTTP; `asgi` is the application.
 
@@ -64,7 +62,7 @@ class Service:
 
     def __init__(self, path: Path, limits: RequestLimits, *, read_only: bool = False) -> None:
         follower, metrics = Follower(path), Metrics(PATHS)
-        self.replies = Replies(follower, metrics)
+        self.replies = Replies(follower, metrics, read_only=read_only)
         app = FastAPI(
             title="graphgate",
             version=graphgate.__version__,
@@ -74,11 +72,7 @@ class Service:
             redoc_url=None,
             responses=_problems(),
         )
-        _add_questions(app, self.replies)
-        _add_changes(app, self.replies, read_only=read_only)
-        _add_pages(app, self.replies)
-        if limits.key is not None:
-            _require_key(app)
+        _add_requests(app, self.replies, keyed=limits.key is not None)
         _handle_errors(app, follower.folders)
         self.asgi = Guard(app, limits, metrics)
 
@@ -98,84 +92,34 @@ class Service:
         self.replies.close()
 
 
-def _add_questions(app: FastAPI, replies: Replies) -> None:
-    """Requests that change nothing."""
-
-    @app.get("/health", response_model=messages.Health)
-    async def health() -> Response:
-        """Whether the service answers; no key is needed."""
-        return _json(replies.health())
-
-    @app.get("/info", response_model=messages.Info)
-    async def info() -> Response:
-        """What the store holds, and how far its vectors may be off."""
-        return _json(await replies.info())
-
-    @app.get("/nodes", response_model=messages.NodesAnswer, responses=_QUERY)
-    async def nodes(query: Annotated[messages.NodesQuery, Query()]) -> Response:
-        """Attributes, labels and vectors of nodes."""
-        return _json(await replies.nodes(query.id, query.vectors))
-
-    @app.get("/similar", response_model=messages.SimilarAnswer, responses=_QUERY)
-    async def similar_nodes(query: Annotated[messages.SimilarQuery, Query()]) -> Response:
-        """The stored nodes with the largest cosine similarity to stored nodes."""
-        asked = messages.SimilarRequest(ids=[*query.id], k=query.k, where=query.where)
-        return _json(await replies.similar(asked))
-
-    @app.post("/similar", response_model=messages.SimilarAnswer, responses=_BODY)
-    async def similar(asked: messages.SimilarRequest) -> Response:
-        """The same for ids, for vectors, or for nodes that are not stored, by their attributes."""
-        return _json(await replies.similar(asked))
-
-    @app.get("/links", response_model=messages.LinksAnswer, responses=_QUERY)
-    async def links(query: Annotated[messages.LinksQuery, Query()]) -> Response:
-        """Suggested edges: the nodes of largest cosine similarity that a node has no edge with.
-
-        The cosine is of the vectors; it is not the probability of an edge.
-        """
-        return _json(await replies.links(query.id, query.k))
-
-
-def _add_changes(app: FastAPI, replies: Replies, *, read_only: bool) -> None:
-    @app.post("/add", response_model=messages.AddAnswer, responses=_BODY | _problems(403))
-    async def add(asked: messages.AddRequest) -> Response:
-        """Add nodes and edges, or change them; the batch goes in as a whole or not at all.
-
-        What is stored already changes nothing, so a batch can be sent again.
-        """
-        if read_only:
-            raise Refused(403, "this service is read-only")
-        return _json(await replies.add(asked))
-
-
-def _add_pages(app: FastAPI, replies: Replies) -> None:
-    """Answers that are not JSON."""
-
-    @app.get("/metrics", response_class=Response)
-    async def metrics() -> Response:
-        """Counts and times of requests, for Prometheus."""
-        return Response(replies.metrics_text(), media_type=CONTENT_TYPE)
+def _add_requests(app: FastAPI, replies: Replies, *, keyed: bool) -> None:
+    """All requests; those that need a key say so in the specification, and the guard checks it."""
+    query, body = _problems(404, 422), _problems(404, 415, 422)
+    with_key = [Depends(HTTPBearer(scheme_name="key", auto_error=False))] if keyed else []
+    for path, method, reply, answer, mistakes in (
+        ("/health", "GET", replies.health, messages.Health, {}),
+        ("/info", "GET", replies.info, messages.Info, {}),
+        ("/nodes", "GET", replies.nodes, messages.NodesAnswer, query),
+        ("/similar", "GET", replies.similar_nodes, messages.SimilarAnswer, query),
+        ("/similar", "POST", replies.similar, messages.SimilarAnswer, body),
+        ("/links", "GET", replies.links, messages.LinksAnswer, query),
+        ("/add", "POST", replies.add, messages.AddAnswer, body | _problems(403)),
+        ("/metrics", "GET", replies.metrics, None, {}),
+    ):
+        app.add_api_route(
+            path,
+            reply,
+            methods=[method],
+            response_model=answer,
+            response_class=JSONResponse if answer else Response,
+            responses=mistakes,
+            dependencies=[] if path in OPEN else with_key,
+        )
 
     @app.get("/", include_in_schema=False)
     @app.get("/docs", include_in_schema=False)
     async def reference() -> Response:
         return Response(reference_page(app.openapi()), media_type="text/html", headers=HEADERS)
-
-
-def _require_key(app: FastAPI) -> None:
-    """State in the specification that a key is needed; the guard checks it."""
-    plain_openapi = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        specification = plain_openapi()
-        schemes = {"key": {"type": "http", "scheme": "bearer"}}
-        specification["components"]["securitySchemes"] = schemes
-        for path, operations in specification["paths"].items():
-            for operation in operations.values():
-                operation["security"] = [] if path == "/health" else [{"key": []}]
-        return specification
-
-    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def _handle_errors(app: FastAPI, folders: frozenset[str]) -> None:
@@ -199,7 +143,7 @@ def _described(request: Request, error: Exception) -> tuple[int, str, str | None
         case Refused():
             return error.status, str(error), error.field
         case UnknownNodeError():
-            return 404, str(error), "id"
+            return 404, str(error), "ids" if request.method == "POST" else "id"
         case ConditionError():
             return 422, str(error), "where"
         case InputError():
@@ -218,11 +162,14 @@ def _described(request: Request, error: Exception) -> tuple[int, str, str | None
 
 
 def _mistake(error: RequestValidationError) -> tuple[int, str, str | None]:
-    first = error.errors()[0]
+    first, *others = error.errors()
     if first["type"] == "json_invalid":
         return 400, f"the body is not JSON: {first['ctx']['error']}", None
-    text = first["msg"][:1].lower() + first["msg"][1:]
-    name = printable(_field(first, error.body), 200) or None
+    field = _field(first, error.body)
+    # There is one error for each type that a value may have.
+    same = [first, *(other for other in others if _field(other, error.body) == field)]
+    text = ", or ".join(dict.fromkeys(each["msg"][:1].lower() + each["msg"][1:] for each in same))
+    name = printable(field, 200) or None
     return 422, f"{name or 'the request'}: {printable(text, 500)}", name
 
 
@@ -243,8 +190,3 @@ def _field(error: Mapping[str, Any], body: Any) -> str:
         elif error["type"] == "missing" and at == len(parts) - 1:
             names.append(str(part))
     return ".".join(names)
-
-
-def _json(content: dict[str, Any]) -> Response:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, media_type="application/json")

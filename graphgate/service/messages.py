@@ -160,6 +160,7 @@ class AddAnswer(BaseModel):
     added: list[NodeVector]
     changed: list[NodeVector]
     edges: int = Field(description="Edges that are new or have another weight.")
+    updated: int = Field(description="Stored nodes with other attributes or another label.")
 
 
 class Problem(BaseModel):

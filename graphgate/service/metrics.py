@@ -1,7 +1,8 @@
 """Counts and times of requests, in the text format of Prometheus."""
 
 import threading
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from graphgate.compute.machine import resident_bytes
@@ -21,7 +22,7 @@ class Metrics:
         self._paths = paths
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._buckets: dict[str, list[int]] = {}
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(_BOUNDS) + 1))
         self._seconds: Counter[str] = Counter()
         self.in_flight = 0
         self.searches = 0
@@ -34,8 +35,7 @@ class Metrics:
         with self._lock:
             self._requests[path, method, status] += 1
             self._seconds[path] += seconds  # type: ignore[assignment]
-            buckets = self._buckets.setdefault(path, [0] * (len(_BOUNDS) + 1))
-            buckets[sum(seconds > bound for bound in _BOUNDS)] += 1
+            self._buckets[path][bisect_left(_BOUNDS, seconds)] += 1
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """All metrics; gauges : further numbers by name."""

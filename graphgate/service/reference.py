@@ -47,14 +47,14 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
     parts = [f"<h2><code>{method.upper()} {escape(path)}</code></h2>"]
     text = operation.get("description") or operation["summary"]
     parts.append(f"<p>{escape(text)}</p>")
-    rows = [
-        (
-            parameter["name"] + " (required)" * parameter.get("required", False),
-            parameter["schema"].get("description", parameter.get("description", "")),
-        )
-        for parameter in operation.get("parameters", [])
-    ]
-    if rows:
+    if parameters := operation.get("parameters"):
+        rows = [
+            (
+                parameter["name"] + " (required)" * parameter.get("required", False),
+                parameter["schema"].get("description", parameter.get("description", "")),
+            )
+            for parameter in parameters
+        ]
         parts.append(_table(rows))
     if "requestBody" in operation:
         parts.append(f"<p>Body: {_link(operation['requestBody']['content'])}</p>")

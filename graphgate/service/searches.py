@@ -13,7 +13,7 @@ _AT_ONCE = 256  # vectors in one search
 
 
 @dataclass(eq=False)
-class Query:
+class Search:
     """Vectors for which the nearest nodes of a version are wanted.
 
     vectors : (Q, D).
@@ -32,10 +32,10 @@ class Searches:
 
     def __init__(self, executor: Executor, metrics: Metrics) -> None:
         self._executor, self._metrics = executor, metrics
-        self._waiting: list[Query] = []
+        self._waiting: list[Search] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def nearest(self, query: Query) -> tuple[np.ndarray, np.ndarray]:
+    async def nearest(self, query: Search) -> tuple[np.ndarray, np.ndarray]:
         """(Q, K) rows and cosines; row -1 where there are fewer."""
         query.answer = asyncio.get_running_loop().create_future()
         self._waiting.append(query)
@@ -62,10 +62,10 @@ class Searches:
         finally:
             self._task = None
 
-    def _next(self) -> list[Query]:
+    def _next(self) -> list[Search]:
         """The first queries, of one version, whose clients still wait."""
         self._waiting = [query for query in self._waiting if not query.answer.done()]
-        queries: list[Query] = []
+        queries: list[Search] = []
         size = 0
         for query in self._waiting:
             size += len(query.vectors)
@@ -76,7 +76,7 @@ class Searches:
         return queries
 
 
-def _search(queries: list[Query]) -> list[tuple[np.ndarray, np.ndarray]]:
+def _search(queries: list[Search]) -> list[tuple[np.ndarray, np.ndarray]]:
     rows, cosines = queries[0].served.index.nearest(
         np.concatenate([query.vectors for query in queries]),
         max(query.n_neighbors for query in queries),

@@ -107,7 +107,7 @@ class Follower:
 
     def __init__(self, path: Path) -> None:
         self._path = Path(os.path.abspath(path))  # by which errors name the store
-        self._changing, self._indexing = threading.Lock(), threading.Lock()
+        self._changing = threading.Lock()
         self.served = self._last(None)
 
     @property
@@ -130,21 +130,17 @@ class Follower:
         with self._changing:
             return self._advance()
 
-    def rebuild(self) -> bool:
-        """Build an index of the version that is served if that is due; whether it was."""
-        if not self.served.index.outdated or not self._indexing.acquire(blocking=False):
-            return False
-        try:
-            served = self.served
-            logger.info("building an index of %s vectors", f"{len(served.ids):,}")
-            index = LiveIndex.of(served.ids, served.store.vector_index)
-            with self._changing:
-                now = self.served
-                index = index if now is served else index.follow(now.ids, now.vectors)
-                self.served = replace(now, index=index)
-            return True
-        finally:
-            self._indexing.release()
+    def rebuild(self) -> None:
+        """Build an index of the version that is served if that is due."""
+        served = self.served
+        if not served.index.outdated:
+            return
+        logger.info("building an index of %s vectors", f"{len(served.ids):,}")
+        index = LiveIndex.of(served.ids, served.store.vector_index)
+        with self._changing:
+            now = self.served
+            index = index if now is served else index.follow(now.ids, now.vectors)
+            self.served = replace(now, index=index)
 
     def _advance(self) -> bool:
         before = self.served

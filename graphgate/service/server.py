@@ -129,15 +129,8 @@ def _socket(host: str, port: int) -> socket.socket:
         raise InputError(f"ports are 0 to 65535, got {port}")
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, number, _, address = addresses[0]
-        listening = socket.socket(family, kind, number)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(_CONNECTIONS)
-        except OSError:
-            listening.close()
-            raise
+        family, *_, address = addresses[0]
+        return socket.create_server(address, family=family, backlog=_CONNECTIONS)
     except OSError as error:
-        raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
-    return listening
+        reason = str(error.strerror).partition(" (while attempting")[0]
+        raise InputError(f"cannot listen on {host}, port {port}: {reason}") from None

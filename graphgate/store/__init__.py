@@ -3,6 +3,5 @@
 The modules in import order:
 
     layout, checksums, index_cache, vector_index, conditions, lance_manifest, versions,
-    lance_tables, consistency, database, check, records, alignment, drift, erasure, change,
-    info, view, store
+    lance_tables, consistency, database, check, records, drift, change, info, view, store
 """

@@ -1,21 +1,22 @@
 """From a batch to the rows of a commit.
 
-A `Change` lists the nodes and edges that become different; `compared` and `removal` make one. An
-`Update` adds the vectors of the nodes around it, which the fitted model computes from what is
-stored of these nodes.
+A `Change` lists the nodes and edges that become different; `compared` and `removal` make one. The
+fitted model computes the vectors of the nodes around it, its `Region`, from what is stored of
+these nodes.
 """
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphgate.compute.neighbors import unit_vectors
-from graphgate.errors import InputError, InputWarning
+from graphgate.errors import InputError, InputWarning, warn_ignored
 from graphgate.estimators.fitted import VECTOR, Reach
 from graphgate.estimators.loading import Estimator
 from graphgate.estimators.region import Region, adjacency, scattered
@@ -45,7 +46,7 @@ _ROUNDING = 1e-6  # relative change of a vector or of a sum of weights
 
 @dataclass(frozen=True)
 class Change:
-    """The nodes and edges that become different; nodes are given by number.
+    """The nodes and edges of a snapshot that become different; nodes are given by number.
 
     rows : of the node table, of nodes that are new or have other attributes or another label.
     new, removed : numbers of nodes.
@@ -55,16 +56,113 @@ class Change:
     weights : (E, 2) their weights before and after; 0 where there is no edge.
     """
 
+    snapshot: Snapshot
+    estimator: Estimator
     rows: pa.Table
+    pairs: np.ndarray
+    weights: np.ndarray
     new: np.ndarray
     changed: np.ndarray
     features: Features | None
     removed: np.ndarray
-    pairs: np.ndarray
-    weights: np.ndarray
 
     def __bool__(self) -> bool:
         return bool(len(self.rows) or len(self.pairs) or len(self.removed))
+
+    @cached_property
+    def region(self) -> Region:
+        """The nodes around the change, with what is stored of them, before and after it."""
+        reach, directed = self.estimator.fit_.reach, self.estimator.fitted_on_.directed
+        near, numbers, pairs, weights = _surroundings(self, self.snapshot, reach)
+        m = len(numbers)
+        new, removed, changed, is_near = (
+            np.isin(numbers, each) for each in (self.new, self.removed, self.changed, near)
+        )
+        rows, changed_rows = np.searchsorted(numbers, pairs), np.searchsorted(numbers, self.pairs)
+        unchanged = ~np.isin(rows @ [m, 1], changed_rows @ [m, 1])  # an edge as one integer
+
+        def attended(changed_weights: np.ndarray) -> Any:
+            exists = changed_weights > 0
+            edges = np.concatenate([rows[unchanged], changed_rows[exists]])
+            values = np.concatenate([weights[unchanged], changed_weights[exists]])
+            return adjacency(edges, values, m, directed=directed)
+
+        before, after = map(attended, self.weights.T)
+        states, sums = _states(self.snapshot, numbers, new)
+        difference = after - before
+        sums_after = sums + np.stack([difference.sum(axis=1), difference.sum(axis=0)], axis=1)
+        sums_after[sums_after < 1e-9 * sums] = 0.0  # rounding
+        return Region(
+            numbers,
+            new,
+            removed,
+            changed,
+            is_near,
+            (before, after),
+            (sums, sums_after),
+            states,
+            self.features,
+            _stored_features(self.snapshot, numbers[is_near & ~new], self.estimator)
+            if reach.near_features
+            else None,
+        )
+
+    @cached_property
+    def states(self) -> dict[str, np.ndarray]:
+        """(m, …) all columns of the nodes of the region after the change, `VECTOR` among them."""
+        return self.estimator.fit_.update(self.region)
+
+    @cached_property
+    def moved(self) -> np.ndarray:
+        """(m,) which vectors of the region are different."""
+        before, after = self.region.states[VECTOR], self.states[VECTOR]
+        scale = np.linalg.norm(after, axis=1).clip(min=1e-30)
+        moved = np.abs(after - before).max(axis=1, initial=0) > _ROUNDING * scale
+        return moved & ~self.region.removed
+
+    def vectors(self, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and vectors of some nodes of the region."""
+        return self.region.numbers[mask], self.states[VECTOR][mask]
+
+    def write(self, writer: Writer) -> None:
+        """Write the change to the tables; it is not visible until the writer commits."""
+        region, (existed, exists) = self.region, self.weights.T > 0
+        writer.upsert("nodes", self.rows)
+        writer.delete("nodes", NUMBER, pa.array(self.removed))
+        writer.delete_pairs(self.pairs[existed])
+        writer.append("edges", edge_rows(self.pairs[exists], self.weights[exists, 1]))
+        resized = (region.sums[0] != region.sums[1]).any(axis=1)
+        rows = (self.moved | resized | region.changed) & ~region.removed
+        states = {name: values[rows] for name, values in self.states.items()}
+        writer.delete("vectors", NUMBER, pa.array(self.removed))
+        writer.upsert("vectors", vector_rows(region.numbers[rows], states, region.sums[1][rows]))
+
+    def details(self, last: Mapping[str, Any]) -> dict[str, Any]:
+        """The details of the version after the change, from those of the version before it."""
+        added, removed, n_pairs = len(self.new), len(self.removed), len(self.pairs)
+        n_nodes = len(self.changed) + removed
+        new_edges, gone_edges = (self.weights == 0).sum(axis=0).tolist()
+        stale = {"stale_nodes": n_nodes, "stale_edges": n_pairs, "stale_shift": self._margin_shift}
+        exact = self.estimator.fit_.reach.exact
+        return {
+            "n_nodes": last["n_nodes"] + added - removed,
+            "n_edges": last["n_edges"] + new_edges - gone_edges,
+            "next_number": last["next_number"] + added,
+            "exact_since": last["exact_since"],
+            **{name: 0 if exact else last[name] + more for name, more in stale.items()},
+            "added": added,
+            "changed": n_nodes - added - removed,
+            "removed": removed,
+            "edges": n_pairs,
+        }
+
+    @property
+    def _margin_shift(self) -> float:
+        """The largest cosine distance that a node at the margin of the region has moved."""
+        margin = self.moved & ~self.region.near
+        before, after = (unit_vectors(s[VECTOR][margin]) for s in (self.region.states, self.states))
+        cosines = np.einsum("nd,nd->n", before, after)
+        return float(np.clip(1 - cosines, 0, 2).max(initial=0.0))
 
 
 # --- which nodes and edges -----------------------------------------------------------------------
@@ -91,17 +189,21 @@ def compared(batch: Batch, snapshot: Snapshot, estimator: Estimator, next_number
     changed = np.flatnonzero(different)
     changed = changed[np.argsort(numbers[changed])]
     return Change(
+        snapshot,
+        estimator,
         rows.filter(pa.array(different | relabeled)),
-        numbers[new],
-        numbers[changed],
-        features[changed] if features is not None and len(changed) else None,
-        _NONE,
         pairs,
         weights,
+        new=numbers[new],
+        changed=numbers[changed],
+        features=features[changed] if features is not None and len(changed) else None,
+        removed=_NONE,
     )
 
 
-def removal(numbers: np.ndarray, pairs: np.ndarray, snapshot: Snapshot) -> Change:
+def removal(
+    numbers: np.ndarray, pairs: np.ndarray, snapshot: Snapshot, estimator: Estimator
+) -> Change:
     """The change of removing nodes with all their edges, and edges, which must be stored."""
     no_rows = snapshot.schema("nodes").empty_table()
     incident, weights = incident_edges(snapshot, numbers)
@@ -112,9 +214,18 @@ def removal(numbers: np.ndarray, pairs: np.ndarray, snapshot: Snapshot) -> Chang
             f"{missing:,} of {len(weights) - len(incident):,} edges are not stored; pass only "
             "edges that are"
         )
-    before = weights[first]
-    both = np.stack([before, np.zeros(len(before))], axis=1)
-    return Change(no_rows, _NONE, _NONE, None, np.sort(numbers), pairs, both)
+    both = np.stack([weights[first], np.zeros(len(first))], axis=1)
+    return Change(
+        snapshot,
+        estimator,
+        no_rows,
+        pairs,
+        both,
+        new=_NONE,
+        changed=_NONE,
+        features=None,
+        removed=np.sort(numbers),
+    )
 
 
 def ordered(pairs: np.ndarray, *, directed: bool) -> np.ndarray:
@@ -148,7 +259,10 @@ def _compared_rows(
     """
     schema, known = stored.schema, places >= 0
     columns = node_columns(numbers, batch.ids, stored_form(batch.content, schema), batch.labels)
-    if LABEL in schema.names and batch.labels is None:
+    if LABEL not in schema.names:
+        lost = [str(label) for label in batch.labels or () if label is not None]
+        warn_ignored("the nodes", "label", lost, "a store that is created with labels keeps them")
+    elif batch.labels is None:
         columns[LABEL] = one_piece(stored.column(LABEL).take(pa.array(places, mask=~known)))
     rows = conforming(columns, schema, len(batch.ids))
     before, after = stored.take(pa.array(places[known])), rows.filter(pa.array(known))
@@ -187,44 +301,6 @@ def _stored_weights(snapshot: Snapshot, pairs: np.ndarray) -> np.ndarray:
 
 
 # --- the nodes around them -----------------------------------------------------------------------
-
-
-def _region(change: Change, snapshot: Snapshot, estimator: Estimator) -> Region:
-    """The nodes around a change, with what is stored of them, before and after the change."""
-    reach, directed = estimator.fit_.reach, estimator.fitted_on_.directed
-    near, numbers, pairs, weights = _surroundings(change, snapshot, reach)
-    m = len(numbers)
-    new, removed, changed, is_near = (
-        np.isin(numbers, each) for each in (change.new, change.removed, change.changed, near)
-    )
-    rows, changed_rows = np.searchsorted(numbers, pairs), np.searchsorted(numbers, change.pairs)
-    unchanged = ~np.isin(rows @ [m, 1], changed_rows @ [m, 1])  # an edge as one integer
-
-    def attended(changed_weights: np.ndarray) -> Any:
-        exists = changed_weights > 0
-        edges = np.concatenate([rows[unchanged], changed_rows[exists]])
-        values = np.concatenate([weights[unchanged], changed_weights[exists]])
-        return adjacency(edges, values, m, directed=directed)
-
-    before, after = map(attended, change.weights.T)
-    states, sums = _states(snapshot, numbers, new)
-    difference = after - before
-    sums_after = sums + np.stack([difference.sum(axis=1), difference.sum(axis=0)], axis=1)
-    sums_after[sums_after < 1e-9 * sums] = 0.0  # rounding
-    return Region(
-        numbers,
-        new,
-        removed,
-        changed,
-        is_near,
-        (before, after),
-        (sums, sums_after),
-        states,
-        change.features,
-        _stored_features(snapshot, numbers[is_near & ~new], estimator)
-        if reach.near_features
-        else None,
-    )
 
 
 def _surroundings(
@@ -278,85 +354,10 @@ def _stored_features(snapshot: Snapshot, numbers: np.ndarray, estimator: Estimat
     rows = snapshot.find_long("nodes", NUMBER, pa.array(numbers)).sort_by(NUMBER)
     if not len(rows):
         return np.empty((0, estimator.n_features_in_), dtype=np.float32)
-    kinds = None if estimator.encoder_ is None else estimator.encoder_.kinds
-    content = read_content(rows, kinds, estimator.n_features_in_)
+    content = read_content(rows, estimator)
     with warnings.catch_warnings():  # they were given when the nodes were added
         warnings.simplefilter("ignore", InputWarning)
         return encoded_features(content, estimator)
-
-
-# --- their vectors -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Update:
-    """A change and the nodes around it, with their vectors after the change.
-
-    states : (m, …) all columns of the nodes of the region, `VECTOR` among them.
-    moved : (m,) which vectors are different.
-    exact : whether the vectors of all other nodes stay exact.
-    """
-
-    change: Change
-    region: Region
-    states: dict[str, np.ndarray]
-    moved: np.ndarray
-    exact: bool
-
-    @classmethod
-    def of(cls, change: Change, snapshot: Snapshot, estimator: Estimator) -> Self:
-        """Compute the vectors around a change of a snapshot."""
-        fit, region = estimator.fit_, _region(change, snapshot, estimator)
-        states = fit.update(region)
-        before, after = region.states[VECTOR], states[VECTOR]
-        scale = np.linalg.norm(after, axis=1).clip(min=1e-30)
-        moved = np.abs(after - before).max(axis=1, initial=0) > _ROUNDING * scale
-        return cls(change, region, states, moved & ~region.removed, fit.reach.exact)
-
-    def vectors(self, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and vectors of some nodes of the region."""
-        return self.region.numbers[mask], self.states[VECTOR][mask]
-
-    def write(self, writer: Writer) -> None:
-        """Write the change to the tables; it is not visible until the writer commits."""
-        change, region = self.change, self.region
-        existed, exists = change.weights.T > 0
-        writer.upsert("nodes", change.rows)
-        writer.delete("nodes", NUMBER, pa.array(change.removed))
-        writer.delete_pairs(change.pairs[existed])
-        writer.append("edges", edge_rows(change.pairs[exists], change.weights[exists, 1]))
-        resized = (region.sums[0] != region.sums[1]).any(axis=1)
-        rows = (self.moved | resized | region.changed) & ~region.removed
-        states = {name: values[rows] for name, values in self.states.items()}
-        writer.delete("vectors", NUMBER, pa.array(change.removed))
-        writer.upsert("vectors", vector_rows(region.numbers[rows], states, region.sums[1][rows]))
-
-    def details(self, last: Mapping[str, Any]) -> dict[str, Any]:
-        """The details of the version after the change, from those of the version before it."""
-        change = self.change
-        added, removed, n_pairs = len(change.new), len(change.removed), len(change.pairs)
-        n_nodes = len(change.changed) + removed
-        new_edges, gone_edges = (change.weights == 0).sum(axis=0).tolist()
-        return {
-            "n_nodes": last["n_nodes"] + added - removed,
-            "n_edges": last["n_edges"] + new_edges - gone_edges,
-            "next_number": last["next_number"] + added,
-            "exact_since": last["exact_since"],
-            "stale_nodes": 0 if self.exact else last["stale_nodes"] + n_nodes,
-            "stale_edges": 0 if self.exact else last["stale_edges"] + n_pairs,
-            "stale_shift": 0.0 if self.exact else last["stale_shift"] + self._margin_shift(),
-            "added": added,
-            "changed": n_nodes - added - removed,
-            "removed": removed,
-            "edges": n_pairs,
-        }
-
-    def _margin_shift(self) -> float:
-        """The largest cosine distance that a node at the margin of the region has moved."""
-        margin = self.moved & ~self.region.near
-        before, after = (unit_vectors(s[VECTOR][margin]) for s in (self.region.states, self.states))
-        cosines = np.einsum("nd,nd->n", before, after)
-        return float(np.clip(1 - cosines, 0, 2).max(initial=0.0))
 
 
 def exact_details(version: int, **counts: int) -> dict[str, Any]:

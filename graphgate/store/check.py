@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from graphgate.errors import InputError, listing
-from graphgate.estimators.loading import load_model
+from graphgate.estimators.loading import Estimator
 from graphgate.store.checksums import damage
 from graphgate.store.consistency import problems_of
 from graphgate.store.database import Database
@@ -48,7 +48,7 @@ def checked(database: Database) -> StoreCheck:
             problems.append(f"{file} {seen}; versions that need it: {listing(users)}")
     if not problems:
         try:
-            load_model(database.model(versions[-1]))
+            Estimator.load(database.model(versions[-1]))
             problems += problems_of(database.snapshot(versions[-1]), versions[-1].details)
         except InputError as error:
             problems.append(str(error))

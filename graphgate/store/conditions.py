@@ -39,8 +39,10 @@ _TOKEN = re.compile(
     | (?P<text>'(?:[^']|'')*')
     | (?P<quoted>`(?:[^`]|``)+`)
     | (?P<word>[^\W\d][\w·]*)
-    | (?P<sign><=|>=|!=|<>|==|[=<>(),])""",
-    re.VERBOSE,
+    | (?P<sign><=|>=|!=|<>|==|[=<>(),])
+    | (?P<open>['`])
+    | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
 )
 _KEYWORDS = frozenset(["and", "or", "not", "in", "like", "between", "is", "null", "true", "false"])
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -94,7 +96,7 @@ def parse_condition(text: str, columns: Mapping[str, pa.Field]) -> Condition:
 
 
 class _Token(NamedTuple):
-    """kind : a group of `_TOKEN`, "keyword", "open" or "end". at : position, counted from 1."""
+    """kind : a group of `_TOKEN`, "keyword" or "end". at : position, counted from 1."""
 
     kind: str
     text: str
@@ -118,16 +120,21 @@ class _Parser:
     # --- grammar ---------------------------------------------------------------------------------
 
     def _condition(self) -> pc.Expression:
-        parts = [self._conjunction()]
-        while self._accept("or"):
-            parts.append(self._conjunction())
-        return _joined(operator.or_, parts)
+        return self._series("or", operator.or_, self._conjunction)
 
     def _conjunction(self) -> pc.Expression:
-        parts = [self._negation()]
-        while self._accept("and"):
-            parts.append(self._negation())
-        return _joined(operator.and_, parts)
+        return self._series("and", operator.and_, self._negation)
+
+    def _series(
+        self, word: str, join: Callable[[Any, Any], Any], part: Callable[[], pc.Expression]
+    ) -> pc.Expression:
+        """Parts joined as a balanced tree, as Arrow goes through expressions recursively."""
+        parts = [part()]
+        while self._accept(word):
+            parts.append(part())
+        while len(parts) > 1:
+            parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
+        return parts[0]
 
     def _negation(self) -> pc.Expression:
         negated = False
@@ -158,7 +165,9 @@ class _Parser:
             return values.is_valid() if negated else values.is_null()
         negated = self._accept("not")
         if self._accept("in"):
-            expression = _among(values, self._list(field), field.type)
+            inside = values.isin(pa.array(self._list(field), field.type))
+            # Arrow's own says false of a missing value.
+            expression = pc.if_else(values.is_valid(), inside, pa.scalar(None, pa.bool_()))
         elif self._accept("between"):
             low = self._value(field)
             self._expect("and")
@@ -235,20 +244,16 @@ class _Parser:
     # --- tokens ----------------------------------------------------------------------------------
 
     def _split(self) -> list[_Token]:
-        tokens, at = [], 0
-        while at < len(self._text):
-            match = _TOKEN.match(self._text, at)
-            if match is None:
-                kind = "open" if self._text[at] in "'`" else "sign"
-                unread = _Token(kind, self._text[at], at + 1)
-                self._expect_instead("a column, a value or a comparison", unread)
-            kind = match.lastgroup or ""
-            if kind == "word" and match[0].lower() in _KEYWORDS:
-                kind = "keyword"
+        tokens = []
+        for match in _TOKEN.finditer(self._text):
+            is_keyword = match.lastgroup == "word" and match[0].lower() in _KEYWORDS
+            kind = "keyword" if is_keyword else match.lastgroup or ""
+            token = _Token(kind, match[0], match.start() + 1)
+            if kind in ("open", "other"):
+                self._expect_instead("a column, a value or a comparison", token)
             if kind != "space":
-                tokens.append(_Token(kind, match[0], at + 1))
-            at = match.end()
-        return [*tokens, _Token("end", "", at + 1)]
+                tokens.append(token)
+        return [*tokens, _Token("end", "", len(self._text) + 1)]
 
     @property
     def _token(self) -> _Token:
@@ -296,16 +301,3 @@ def _kind(data_type: pa.DataType) -> str:
 def _is_int64(text: str) -> bool:
     short = len(text) <= 20 and text.lstrip("+-").isdigit()
     return short and -(2**63) <= int(text) < 2**63
-
-
-def _among(values: pc.Expression, allowed: list[Any], data_type: pa.DataType) -> pc.Expression:
-    """`in`; Arrow's own says false of a missing value."""
-    inside = values.isin(pa.array(allowed, data_type))
-    return pc.if_else(values.is_valid(), inside, pa.scalar(None, pa.bool_()))
-
-
-def _joined(join: Callable[[Any, Any], Any], parts: list[pc.Expression]) -> pc.Expression:
-    """The parts joined as a balanced tree, as Arrow goes through expressions recursively."""
-    while len(parts) > 1:
-        parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
-    return parts[0]

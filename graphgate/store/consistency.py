@@ -47,7 +47,7 @@ def _read(snapshot: Snapshot, table: str) -> tuple[pa.Table, bool]:
     """The indexed columns, and whether all numbers of the others are finite."""
     finite, keep = True, []
     names = list(INDEXED[table])
-    for batch in snapshot.tables[table].batches():
+    for batch in snapshot.batches(table):
         finite = finite and all(map(_finite, batch.columns))
         keep.append(batch.select(names))
     schema = pa.schema([snapshot.schema(table).field(name) for name in names])

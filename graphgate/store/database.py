@@ -6,9 +6,10 @@ of; writing this file commits a change. What an interrupted writer leaves behind
 version: readers never see it, and the next writer starts from the last version.
 """
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,26 +20,16 @@ import pyarrow as pa
 
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath, check_new_folder, complete_folder
+from graphgate.io.id_columns import rows_of
 from graphgate.store.checksums import synced_checksum, verify
 from graphgate.store.consistency import problems_of
 from graphgate.store.index_cache import IndexCache
 from graphgate.store.lance_manifest import files_of_version
-from graphgate.store.lance_tables import (
-    INDEXED,
-    NUMBER,
-    LanceTable,
-    LanceTables,
-    Snapshot,
-    conditions,
-    lance_errors,
-)
+from graphgate.store.lance_tables import ID, Draft, LanceTables, Snapshot, lance_errors
 from graphgate.store.layout import (
-    TABLES,
     Identity,
-    check_layout,
     entries,
     read_identity,
-    remove_empty_indices,
     write_identity,
 )
 from graphgate.store.versions import (
@@ -51,12 +42,11 @@ from graphgate.store.versions import (
 )
 
 ERASE = "erase"  # the action of a version that replaces the history before it
-_PAIRS_AT_ONCE = 500  # in one condition
 _WAIT = 60.0  # seconds for another writer to finish
 
 
-class Writer(Snapshot):
-    """A snapshot of the last version that can be changed; `commit` makes all changes visible.
+class Writer(Draft):
+    """The last version as it is being changed; `commit` makes all changes visible.
 
     last : the last version.
     number : of the version that `commit` makes.
@@ -64,43 +54,9 @@ class Writer(Snapshot):
     """
 
     def __init__(self, database: "Database", last: Version, number: int) -> None:
-        super().__init__(lambda: database.open_tables(last, to_write=True))
+        super().__init__(database.lance, lambda: database.open_tables(last, to_write=True))
         self.last, self.number = last, number
-        self._database, self._folder = database, database.folder
-        self.completed = False
-
-    def upsert(self, table: str, rows: pa.Table) -> None:
-        """Replace the rows with the same numbers, and append the others.
-
-        LanceDB's `merge_insert` does the same, but reads the old rows.
-        """
-        if len(rows):
-            self.delete(table, NUMBER, rows.column(NUMBER))
-            self.append(table, rows)
-
-    def append(self, table: str, rows: pa.Table) -> None:
-        if len(rows):
-            self.tables[table].append(rows)
-
-    def delete(self, table: str, column: str, values: pa.Array) -> None:
-        for condition in conditions(column, values):
-            self.tables[table].delete(condition)
-
-    def delete_pairs(self, pairs: np.ndarray) -> None:
-        """Delete the edges of (E, 2) numbers."""
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            block = pairs[start : start + _PAIRS_AT_ONCE].tolist()
-            ends = (f"(source = {source} AND target = {target})" for source, target in block)
-            self.tables["edges"].delete(" OR ".join(ends))
-
-    def replace(self, table: str, rows: pa.Table) -> None:
-        """Replace all rows, which may have other columns."""
-        self.tables[table] = self._database.lance.write(table, rows)
-
-    def compact(self) -> None:
-        """Rewrite the same rows in few files."""
-        for table in self.tables.values():
-            table.compact()
+        self._database, self.completed = database, False
 
     def commit(
         self,
@@ -119,18 +75,19 @@ class Writer(Snapshot):
         if save_model is not None:
             model = f"{self.number:06d}.safetensors"
             save_model(self._folder / "models" / model)
-        for name, columns in INDEXED.items():
-            self.tables[name].keep_indexed(columns)
-        tables = {name: table.version for name, table in self.tables.items()}
+        self.keep_indexed()
+        tables = self.versions
         names = [f"models/{model}", *self._database.files_of(tables)]
         known = self.last.files
         files = {name: known.get(name) or synced_checksum(self._folder / name) for name in names}
         content = replace(self.last, tables=tables, model=model, files=files)
-        made = self._next(content, action, details)
         if keep is None:
-            return self._append(made)
-        self._verify(made)
-        self.last = self._append(replace(made, first=max(made.first, made.version - keep + 1)))
+            return self._append(content, action, details)
+        self._database.model(content)  # all of it is read, as any other process would
+        if problems := problems_of(self._database.snapshot(content), details):
+            raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
+        content = replace(content, first=max(content.first, self.number - keep + 1))
+        self.last = self._append(content, action, details)
         self.forget()
         return self.last
 
@@ -138,7 +95,7 @@ class Writer(Snapshot):
         """Make an older version the next one, if it can be read."""
         self._database.model(version)
         self._database.open_tables(version)
-        return self._append(self._next(version, action, details))
+        return self._append(replace(version, first=self.last.first), action, details)
 
     def forget(self) -> bool:
         """Delete every file that no version of the history consists of; whether there was any.
@@ -162,33 +119,27 @@ class Writer(Snapshot):
         with lance_errors(self._folder):
             for path in unneeded:
                 path.unlink()
-            remove_empty_indices(self._folder)
+            for path in self._folder.glob("*.lance/_indices/*"):
+                with suppress(OSError):  # it is not empty
+                    path.rmdir()
         return bool(unneeded)
 
-    def _next(self, content: Version, action: str, details: Mapping[str, Any]) -> Version:
-        """The next version, with tables and model of another one."""
-        return replace(
+    def _append(self, content: Version, action: str, details: Mapping[str, Any]) -> Version:
+        """Write the file of the next version, which makes it visible.
+
+        content : a version with its tables, model and files.
+        """
+        version = replace(
             content,
             version=self.number,
-            first=self.last.first,
             time=datetime.now(UTC),
             action=action,
             details=dict(details),
         )
-
-    def _verify(self, version: Version) -> None:
-        """Read all rows of a version that is not committed yet, as any other process would."""
-        reopened = Database(self._folder)
-        reopened.model(version)
-        if problems := problems_of(reopened.snapshot(version), version.details):
-            raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
-
-    def _append(self, version: Version) -> Version:
-        """Write the file of a version, which makes it visible."""
-        if version_path(self._folder, version.version).exists():
+        if version_path(self._folder, self.number).exists():
             raise InputError(f"{self._folder} was changed by another process meanwhile; try again")
         write_version(self._folder, version)
-        write_identity(self._folder, Identity(self._database.identity, version.version))
+        write_identity(self._folder, Identity(self._database.identity, self.number))
         return version
 
 
@@ -201,7 +152,7 @@ class Database:
     def __init__(self, folder: StrPath) -> None:
         self.folder = Path(folder)
         self.identity = read_identity(self.folder).id
-        check_layout(self.folder)
+        list(entries(self.folder))  # refuses links, and anything that a store does not have
         self.lance = LanceTables(self.folder)
         self._versions: dict[int, Version] = {}  # that were read, which never change
 
@@ -218,15 +169,11 @@ class Database:
         with complete_folder(target) as temporary:
             for name in ("versions", "models"):
                 (temporary / name).mkdir(parents=True)
-            write_identity(temporary, Identity.new())
+            write_identity(temporary, Identity(secrets.token_hex(16), 0))
             writer = Writer(cls(temporary), NOTHING, 1)
             for name, rows in tables.items():
                 writer.replace(name, rows)
             return writer.commit("create", details, save_model)
-
-    def last_number(self) -> int:
-        """The number of the last version."""
-        return version_numbers(self.folder)[-1]
 
     def version(self, number: int | None = None) -> Version:
         """The version of this number; the last one for None."""
@@ -262,9 +209,19 @@ class Database:
             if number >= first and version_path(self.folder, number).exists()
         ]
 
+    def never_stored(self, ids: pa.ChunkedArray) -> list[Any]:
+        """Those of the ids that no version that can be read has."""
+        ever = np.zeros(len(ids), dtype=bool)
+        for version in self.history():
+            with suppress(InputError):
+                known = self.snapshot(version).find("nodes", ID, ids, [ID])
+                ever |= rows_of(known.column(ID), ids) >= 0
+        never: list[Any] = ids.filter(pa.array(~ever)).to_pylist()
+        return never
+
     def snapshot(self, version: Version) -> Snapshot:
         """The tables of a version, which are verified before they are opened."""
-        return Snapshot(lambda: self.open_tables(version))
+        return Snapshot(self.folder, lambda: self.open_tables(version))
 
     def model(self, version: Version) -> Path:
         """The model file of a version, verified."""
@@ -286,20 +243,18 @@ class Database:
             writer.completed = numbers[0] < last.first and writer.forget()
             yield writer
 
-    def open_tables(self, version: Version, *, to_write: bool = False) -> dict[str, LanceTable]:
+    def open_tables(self, version: Version, *, to_write: bool = False) -> dict[str, Any]:
         """Open the tables of a version, after verifying the files that they consist of.
 
         to_write : make it the last version of each table; later ones were not committed.
         """
-        verify(self.folder, version.files_of(*(f"{name}.lance" for name in TABLES)))
+        model = f"models/{version.model}"
+        verify(self.folder, {name: code for name, code in version.files.items() if name != model})
         if missing := sorted(set(self.files_of(version.tables)) - version.files.keys()):
             raise InputError(
                 f"{self.folder / missing[0]} has no checksum; restore a copy of the store"
             )
-        return {
-            name: self.lance.open(name, number, to_write=to_write)
-            for name, number in version.tables.items()
-        }
+        return self.lance.open(version.tables, to_write=to_write)
 
     def files_of(self, tables: Mapping[str, int]) -> list[str]:
         """The files that versions of tables consist of."""

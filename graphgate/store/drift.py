@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from graphgate.compute.neighbors import nearest_units, unit_vectors
 from graphgate.graph.attributes import Attributes
 from graphgate.graph.column_kinds import Column
+from graphgate.io.embeddings import Embedding
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
-from graphgate.preprocessing.column_rules import VocabularyRule
+from graphgate.preprocessing.vocabulary_rules import CategoryRule, VocabularyRule
 
 # Beyond these, a model is said to be outdated.
 MANY_CHANGED = 3.0  # of the ten nearest nodes
@@ -117,24 +118,28 @@ class Drift:
 
 
 class Side(NamedTuple):
-    """One of two versions: numbers, sorted, with ids, vectors and content in the same order."""
+    """One of two versions: numbers, sorted, with vectors and content in the same order.
+
+    model : the name of its file.
+    encoder : that of the model; None where nodes have features.
+    """
 
     version: int
+    model: str
+    encoder: AttributeEncoder | None
     numbers: np.ndarray
-    ids: np.ndarray
-    vectors: np.ndarray
+    embedding: Embedding
     content: Any
 
 
-def drift_between(
-    before: Side, after: Side, encoder: AttributeEncoder | None, *, refitted: bool, seed: int = 0
-) -> Drift:
-    """encoder : that of the older model; None where nodes have features."""
+def drift_between(before: Side, after: Side) -> Drift:
+    """What has changed from one version to a later one."""
     shared, left, right = np.intersect1d(before.numbers, after.numbers, return_indices=True)
-    old, new = unit_vectors(before.vectors[left]), unit_vectors(after.vectors[right])
+    old = unit_vectors(before.embedding.vectors[left])
+    new = unit_vectors(after.embedding.vectors[right])
     moved = np.clip(1 - np.einsum("nd,nd->n", old, new), 0, 2)
     order = np.argsort(-moved, kind="stable")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sample = np.sort(rng.choice(len(shared), min(len(shared), _SAMPLE), replace=False))
     changed = 0.0
     if len(shared) > 1:
@@ -146,18 +151,18 @@ def drift_between(
     return Drift(
         before.version,
         after.version,
-        refitted,
+        before.model != after.model,
         len(shared),
         len(after.numbers) - len(shared),
         len(before.numbers) - len(shared),
         np.sort(moved),
-        [(after.ids[right[at]], float(moved[at])) for at in order[:_MOST]],
+        [(after.embedding.ids[right[at]], float(moved[at])) for at in order[:_MOST]],
         changed,
-        attribute_shifts(before.content, after.content, encoder),
+        _attribute_shifts(before.content, after.content, before.encoder),
     )
 
 
-def attribute_shifts(
+def _attribute_shifts(
     before: Any, after: Any, encoder: AttributeEncoder | None
 ) -> list[AttributeShift]:
     """The shift of every attribute or feature, the largest first."""
@@ -179,7 +184,10 @@ def attribute_shifts(
 
 def _unknown(column: Column, rule: VocabularyRule) -> float:
     """The fraction of the values of a column that a rule does not know."""
-    known = np.array([value in set(rule.vocabulary) for value in column.vocabulary], dtype=bool)
+    if isinstance(rule, CategoryRule) and (rule.grams or rule.other):  # unseen values have features
+        return 0.0
+    learned = set(rule.vocabulary)
+    known = np.array([value in learned for value in column.vocabulary], dtype=bool)
     codes = (
         column.values[column.values >= 0] if column.kind == "category" else column.values.indices
     )

@@ -19,8 +19,7 @@ _DELETION_ENDINGS = (".arrow", ".bin")
 # Of the features that a reader must support: deletion files, the second format of files, and
 # settings of tables. Rows with stable ids, and files outside the folder, are not written by us.
 _SUPPORTED = 1 | 4 | 8 | 32
-_DATA_NAME = re.compile(r"[0-9A-Za-z_-]+\.lance")
-_TRANSACTION_NAME = re.compile(r"[0-9A-Za-z_-]+\.txn")
+_NAME = re.compile(r"[0-9A-Za-z_-]+\.(lance|txn)")
 # Numbers of the fields of messages.
 _FRAGMENTS, _INDICES, _FLAGS, _TRANSACTION, _BASES = 2, 6, 9, 12, 18
 _FRAGMENT_ID, _DATA_FILES, _DELETIONS = 1, 2, 3
@@ -57,7 +56,7 @@ def _named(content: bytes, table: Path) -> Iterator[str]:
             for _, index in _fields(_message(content, value)):
                 yield from _index_files(index, table)
         elif field == _TRANSACTION and value:
-            yield f"_transactions/{_checked(value, _TRANSACTION_NAME)}"
+            yield f"_transactions/{_checked(value)}"
 
 
 def _fragment_files(message: bytes) -> Iterator[str]:
@@ -65,7 +64,7 @@ def _fragment_files(message: bytes) -> Iterator[str]:
     number = dict(fields).get(_FRAGMENT_ID, 0)
     for field, value in fields:
         if field == _DATA_FILES:
-            yield f"data/{_checked(dict(_fields(value))[1], _DATA_NAME)}"
+            yield f"data/{_checked(dict(_fields(value))[1])}"
         elif field == _DELETIONS:
             parts = dict(_fields(value))
             ending = _DELETION_ENDINGS[parts.get(_DELETION_TYPE, 0)]
@@ -76,14 +75,12 @@ def _fragment_files(message: bytes) -> Iterator[str]:
 def _index_files(message: bytes, table: Path) -> Iterator[str]:
     """All files in the folder of an index; manifests of older versions do not list them."""
     folder = f"_indices/{UUID(bytes=dict(_fields(dict(_fields(message))[_INDEX_ID]))[1])}"
-    for file in sorted((table / folder).iterdir()):
-        if _DATA_NAME.fullmatch(file.name):
-            yield f"{folder}/{file.name}"
+    yield from sorted(f"{folder}/{file.name}" for file in (table / folder).glob("*.lance"))
 
 
-def _checked(name: bytes, pattern: re.Pattern[str]) -> str:
+def _checked(name: bytes) -> str:
     text = name.decode("ascii")
-    if not pattern.fullmatch(text):
+    if not _NAME.fullmatch(text):
         raise ValueError(f"it names {text!r}")
     return text
 

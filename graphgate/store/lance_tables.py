@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from graphgate.errors import InputError
@@ -18,6 +19,7 @@ NUMBER, ID = "_number", "_id"
 INDEXED = {"nodes": (NUMBER, ID), "edges": ("source", "target"), "vectors": (NUMBER,)}
 WIDTHS = b"widths"  # the only metadata of a column that a store has
 _AT_ONCE = 20_000  # values in one condition
+_PAIRS_AT_ONCE = 500
 _STALE = 0.5  # fraction of rows that no index covers, above which indices are rebuilt
 _ROUNDS = 10  # of compaction, of which three are enough today
 _FOREVER = timedelta(days=100 * 365)
@@ -47,148 +49,42 @@ def lance_errors(folder: Path) -> Iterator[None]:
         raise
 
 
-class LanceTables:
-    """The LanceDB tables in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        module = lancedb_module()
-        with lance_errors(folder):
-            self._connection = module.connect(str(folder.resolve()))
-
-    def open(self, name: str, version: int, *, to_write: bool = False) -> "LanceTable":
-        """A version of a table.
-
-        to_write : make it the last version of the table, so that it can be changed.
-        """
-        with lance_errors(self._folder):
-            opened = self._connection.open_table(name)
-            if not to_write or opened.version != version:
-                opened.checkout(version)
-                if to_write:
-                    opened.restore()
-        table = LanceTable(opened, self._folder)
-        _check_schema(table.schema, f"{self._folder}: the table of {name}", name)
-        return table
-
-    def write(self, name: str, rows: pa.Table) -> "LanceTable":
-        """Create a table, or replace all its rows and columns; with its indices."""
-        from lancedb.index import BTree
-
-        with lance_errors(self._folder):
-            names = self._connection.list_tables().tables
-            mode = "overwrite" if name in names else "create"
-            table = self._connection.create_table(name, rows, mode=mode)
-            for column in INDEXED[name]:
-                table.create_index(column, config=BTree(), replace=True)
-        return LanceTable(table, self._folder)
-
-
-class LanceTable:
-    """A table of a store; whatever LanceDB raises becomes a `LanceError`."""
-
-    def __init__(self, table: Any, folder: Path) -> None:
-        self._table, self._folder = table, folder
-
-    @property
-    def version(self) -> int:
-        with lance_errors(self._folder):
-            return int(self._table.version)
-
-    @property
-    def schema(self) -> pa.Schema:
-        with lance_errors(self._folder):
-            return self._table.schema
-
-    def rows(self, condition: str | None = None, columns: list[str] | None = None) -> pa.Table:
-        """The rows for which an SQL condition holds, or all."""
-        with lance_errors(self._folder):
-            return self._query(condition, columns).to_arrow()
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, some at a time."""
-        with lance_errors(self._folder):
-            yield from self._query(None, None).to_batches()
-
-    def row_ids(self, condition: str, column: str) -> list[int]:
-        """What LanceDB calls the rows for which a condition on a column holds."""
-        with lance_errors(self._folder):
-            query = self._query(condition, [column]).with_row_id(True)
-            found: list[int] = query.to_arrow().column("_rowid").to_pylist()
-            return found
-
-    def take(self, row_ids: list[int]) -> pa.Table:
-        with lance_errors(self._folder):
-            return self._table.take_row_ids(row_ids).to_arrow().combine_chunks()
-
-    def append(self, rows: pa.Table) -> None:
-        with lance_errors(self._folder):
-            self._table.add(rows)
-
-    def delete(self, condition: str) -> None:
-        with lance_errors(self._folder):
-            self._table.delete(condition)
-
-    def compact(self) -> None:
-        """Merge small files and update indices, until there is nothing left to do.
-
-        LanceDB does one of both at a time.
-        """
-        for _ in range(_ROUNDS):
-            before = self.version
-            self._optimize()
-            if self.version == before:
-                return
-
-    def keep_indexed(self, columns: tuple[str, ...]) -> None:
-        """Rebuild indices that cover too little; rows without an index are found more slowly."""
-        with lance_errors(self._folder):
-            for index in self._table.list_indices():
-                if index.columns[0] in columns:
-                    stats = self._table.index_stats(index.name)
-                    total = stats.num_indexed_rows + stats.num_unindexed_rows
-                    if stats.num_unindexed_rows > _STALE * total:
-                        self._optimize()
-                        return
-
-    def _optimize(self) -> None:
-        with lance_errors(self._folder):
-            self._table.optimize(cleanup_older_than=_FOREVER)
-
-    def _query(self, condition: str | None, columns: list[str] | None) -> Any:
-        query = self._table.search()
-        if condition is not None:
-            query = query.where(condition)
-        return query if columns is None else query.select(columns)
-
-
 class Snapshot:
     """The tables as they are in one version, or as a writer is changing them.
 
-    open_tables : called when the tables are first needed.
+    folder : of the tables, as errors name it.
+    open_tables : opens LanceDB's tables when they are first needed.
     """
 
-    def __init__(self, open_tables: Callable[[], Mapping[str, LanceTable]]) -> None:
-        self._open_tables = open_tables
+    def __init__(self, folder: Path, open_tables: Callable[[], dict[str, Any]]) -> None:
+        self._folder, self._open_tables = folder, open_tables
 
     @cached_property
-    def tables(self) -> dict[str, LanceTable]:
-        return dict(self._open_tables())
+    def tables(self) -> dict[str, Any]:
+        return self._open_tables()
 
-    def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
-        """All rows of a table."""
-        return self.tables[table].rows(None, columns)
+    def schema(self, table: str) -> pa.Schema:
+        with lance_errors(self._folder):
+            return self.tables[table].schema
 
-    def where(self, table: str, condition: str, columns: list[str] | None = None) -> pa.Table:
-        """The rows for which an SQL condition holds."""
-        return self.tables[table].rows(condition, columns)
+    def read(
+        self, table: str, columns: list[str] | None = None, *, where: str | None = None
+    ) -> pa.Table:
+        """All rows of a table, or those for which an SQL condition holds."""
+        with lance_errors(self._folder):
+            return self._query(table, columns, where).to_arrow()
+
+    def batches(self, table: str) -> Iterator[pa.RecordBatch]:
+        """All rows, some at a time."""
+        with lance_errors(self._folder):
+            yield from self._query(table, None, None).to_batches()
 
     def find(
         self, table: str, column: str, values: pa.Array, columns: list[str] | None = None
     ) -> pa.Table:
         """The rows in which an indexed column has one of these values, in any order."""
         parts = [
-            self.where(table, condition, columns) for condition in conditions(column, values)
+            self.read(table, columns, where=condition) for condition in conditions(column, values)
         ] or [self.schema(table).empty_table().select(columns or self.schema(table).names)]
         return pa.concat_tables(parts).combine_chunks()
 
@@ -198,13 +94,128 @@ class Snapshot:
         Rows that no index covers are scanned, and a scan reads all columns that are asked for. So
         the first search asks for none of them.
         """
-        found: list[int] = []
-        for condition in conditions(column, values):
-            found += self.tables[table].row_ids(condition, column)
-        return self.tables[table].take(found) if found else self.schema(table).empty_table()
+        row_ids: list[int] = []
+        with lance_errors(self._folder):
+            for condition in conditions(column, values):
+                query = self._query(table, [column], condition).with_row_id(True)
+                row_ids += query.to_arrow().column("_rowid").to_pylist()
+            if not row_ids:
+                return self.schema(table).empty_table()
+            return self.tables[table].take_row_ids(row_ids).to_arrow().combine_chunks()
 
-    def schema(self, table: str) -> pa.Schema:
-        return self.tables[table].schema
+    def _query(self, table: str, columns: list[str] | None, where: str | None) -> Any:
+        query = self.tables[table].search()
+        if where is not None:
+            query = query.where(where)
+        return query if columns is None else query.select(columns)
+
+
+class Draft(Snapshot):
+    """The tables as a writer is changing them; nothing is visible before it commits."""
+
+    def __init__(self, lance: "LanceTables", open_tables: Callable[[], dict[str, Any]]) -> None:
+        super().__init__(lance.folder, open_tables)
+        self._lance = lance
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """The version of each table."""
+        with lance_errors(self._folder):
+            return {name: int(table.version) for name, table in self.tables.items()}
+
+    def upsert(self, table: str, rows: pa.Table) -> None:
+        """Replace the rows with the same numbers, and append the others.
+
+        LanceDB's `merge_insert` does the same, but reads the old rows.
+        """
+        self.delete(table, NUMBER, rows.column(NUMBER))
+        self.append(table, rows)
+
+    def append(self, table: str, rows: pa.Table) -> None:
+        if len(rows):
+            with lance_errors(self._folder):
+                self.tables[table].add(rows)
+
+    def delete(self, table: str, column: str, values: pa.Array) -> None:
+        self._delete(table, conditions(column, values))
+
+    def delete_pairs(self, pairs: np.ndarray) -> None:
+        """Delete the edges of (E, 2) numbers."""
+        ends = [f"(source = {source} AND target = {target})" for source, target in pairs.tolist()]
+        starts = range(0, len(ends), _PAIRS_AT_ONCE)
+        self._delete("edges", (" OR ".join(ends[at : at + _PAIRS_AT_ONCE]) for at in starts))
+
+    def _delete(self, table: str, wheres: Iterable[str]) -> None:
+        with lance_errors(self._folder):
+            for where in wheres:
+                self.tables[table].delete(where)
+
+    def replace(self, table: str, rows: pa.Table) -> None:
+        """Replace all rows, which may have other columns."""
+        self.tables[table] = self._lance.write(table, rows)
+
+    def compact(self) -> None:
+        """Rewrite the same rows in few files, and update indices.
+
+        LanceDB does one of both at a time, until there is nothing left to do.
+        """
+        for table in self.tables.values():
+            for _ in range(_ROUNDS):
+                before = table.version
+                self._optimize(table)
+                if table.version == before:
+                    break
+
+    def keep_indexed(self) -> None:
+        """Rebuild indices that cover too little; rows without an index are found more slowly."""
+        with lance_errors(self._folder):
+            for table in self.tables.values():
+                stats = [table.index_stats(index.name) for index in table.list_indices()]
+                rows = [(of.num_indexed_rows, of.num_unindexed_rows) for of in stats]
+                if any(without > _STALE * (within + without) for within, without in rows):
+                    self._optimize(table)
+
+    def _optimize(self, table: Any) -> None:
+        with lance_errors(self._folder):
+            table.optimize(cleanup_older_than=_FOREVER)
+
+
+class LanceTables:
+    """The LanceDB tables in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        module = lancedb_module()
+        with lance_errors(folder):
+            self._connection = module.connect(str(folder.resolve()))
+
+    def open(self, versions: Mapping[str, int], *, to_write: bool = False) -> dict[str, Any]:
+        """Versions of tables.
+
+        to_write : make each the last version of its table, so that it can be changed.
+        """
+        tables = {}
+        with lance_errors(self.folder):
+            for name, version in versions.items():
+                tables[name] = table = self._connection.open_table(name)
+                if not to_write or table.version != version:
+                    table.checkout(version)
+                    if to_write:
+                        table.restore()
+                _check_schema(table.schema, f"{self.folder}: the table of {name}", name)
+        return tables
+
+    def write(self, name: str, rows: pa.Table) -> Any:
+        """Create a table, or replace all its rows and columns; with its indices."""
+        from lancedb.index import BTree
+
+        with lance_errors(self.folder):
+            names = self._connection.list_tables().tables
+            mode = "overwrite" if name in names else "create"
+            table = self._connection.create_table(name, rows, mode=mode)
+            for column in INDEXED[name]:
+                table.create_index(column, config=BTree(), replace=True)
+        return table
 
 
 def _reason(error: BaseException) -> str:
@@ -234,10 +245,14 @@ def conditions(column: str, values: pa.Array) -> Iterator[str]:
 
 def _listed(values: pa.Array) -> str:
     """Integers or text as a list in SQL."""
-    return ", ".join(
-        str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
-        for value in values.to_pylist()
-    )
+    return ", ".join(map(_literal, values.to_pylist()))
+
+
+def _literal(value: int | str) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    # The parser reads the digits before the sign, and the smallest integer has none above it.
+    return f"({value + 1} - 1)" if value < 0 else str(value)
 
 
 def _check_schema(schema: pa.Schema, what: str, name: str) -> None:

@@ -12,11 +12,9 @@ cannot lead to files elsewhere.
 
 import os
 import re
-import secrets
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, read_json, write_json
@@ -50,7 +48,6 @@ _FOLDERS = re.compile(
     rf"models|versions|({_TABLE})\.lance(/(data|_versions|_deletions|_transactions|"
     rf"_indices(/{_UUID})?))?"
 )
-MODEL_NAME = re.compile(_MODEL.removeprefix("models/"))
 
 
 class Entry(NamedTuple):
@@ -70,10 +67,6 @@ class Identity(NamedTuple):
 
     id: str
     last: int
-
-    @classmethod
-    def new(cls) -> Self:
-        return cls(secrets.token_hex(16), 0)
 
 
 def write_identity(folder: Path, identity: Identity) -> None:
@@ -126,7 +119,8 @@ def entries(folder: Path) -> Iterator[Entry]:
                 waiting.append(f"{name}/")
                 continue
             content = is_content(name)
-            regular = entry.is_file(follow_symlinks=False) or _gone(entry)
+            # It may also be gone since it was listed.
+            regular = entry.is_file(follow_symlinks=False) or not os.path.lexists(entry.path)
             if not regular or not (content or _OTHER.fullmatch(name)):
                 kind = "a link" if entry.is_symlink() else "not part of a store"
                 raise InputError(
@@ -136,24 +130,6 @@ def entries(folder: Path) -> Iterator[Entry]:
             yield Entry(name, content)
 
 
-def check_layout(folder: Path) -> None:
-    """Refuse a folder with links, or with anything that a store does not have."""
-    for _ in entries(folder):
-        pass
-
-
 def is_content(name: str) -> bool:
     """Whether a path can be that of a file of a version."""
     return _CONTENT.fullmatch(name) is not None
-
-
-def remove_empty_indices(folder: Path) -> None:
-    """Remove the folders of indices of which no file is left."""
-    for path in folder.glob("*.lance/_indices/*"):
-        with suppress(OSError):  # it is not empty
-            path.rmdir()
-
-
-def _gone(entry: os.DirEntry[str]) -> bool:
-    """Whether a file that was listed does not exist any more."""
-    return not os.path.lexists(entry.path)

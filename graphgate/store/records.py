@@ -1,7 +1,8 @@
 """The nodes of a graph <-> the columns of a table.
 
 Attributes are columns of the same name, but for names that begin with an underscore, which get
-another one, and dots and backquotes, which the name of a column of LanceDB cannot have.
+another one, the name "*", which gets one, and dots and backquotes, which the name of a column of
+LanceDB cannot have.
 """
 
 import json
@@ -13,8 +14,9 @@ import scipy.sparse as sp
 
 from graphgate.errors import InputError
 from graphgate.estimators.fitted import PLACE, VECTOR
+from graphgate.estimators.loading import Estimator
 from graphgate.graph.attributes import Attributes
-from graphgate.graph.column_kinds import Column, Kind
+from graphgate.graph.column_kinds import Column
 from graphgate.graph.validation import Features
 from graphgate.io.columns import attribute_column, one_piece
 from graphgate.io.graph_writer import attribute_array
@@ -31,7 +33,7 @@ _WORDS = pa.list_(pa.struct([("word", pa.string()), ("count", pa.float32())]))
 
 def stored_name(name: str) -> str:
     """The name of the column that holds an attribute."""
-    return ("_" * name.startswith("_") + name).replace(".", "·").replace("`", "'")
+    return ("_" * (name.startswith("_") or name == "*") + name).replace(".", "·").replace("`", "'")
 
 
 def node_columns(
@@ -56,7 +58,7 @@ def _content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {}
     for name in content:
         column = content[name]
-        array = _word_counts(column) if column.kind == "words" else attribute_array(column)
+        array = _word_counts(column) if column.is_counts else attribute_array(column)
         if column.kind == "category":
             array = array.cast(array.type.value_type)
         elif column.kind == "number":
@@ -67,14 +69,14 @@ def _content_columns(content: Attributes | Features) -> dict[str, pa.Array]:
     return columns
 
 
-def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int) -> Any:
-    """The `Attributes` of these kinds, or without kinds the features, of rows of the node table."""
-    if kinds is not None:
+def read_content(rows: pa.Table, estimator: Estimator) -> Any:
+    """The `Attributes` that an estimator encodes, or its features, of rows of the node table."""
+    if estimator.encoder_ is not None:
         table = Table(rows, "the store")
         return Attributes(
             {
                 name: attribute_column(table, name, rows.column(stored_name(name)), kind)
-                for name, kind in kinds.items()
+                for name, kind in estimator.encoder_.kinds.items()
             }
         )
     if _DENSE in rows.column_names:
@@ -82,7 +84,12 @@ def read_content(rows: pa.Table, kinds: dict[str, Kind] | None, n_features: int)
     numbers, values = (one_piece(rows.column(name)) for name in (_AT, _VALUES))
     indptr = numbers.offsets.to_numpy() - numbers.offsets[0].as_py()
     parts = (values.flatten().to_numpy(), numbers.flatten().to_numpy(), indptr)
-    return sp.csr_array(parts, shape=(len(rows), n_features))
+    return sp.csr_array(parts, shape=(len(rows), estimator.n_features_in_))
+
+
+def labels_of(rows: pa.Table) -> list[Any] | None:
+    """The labels of rows of the node table; None where the table has none."""
+    return rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None
 
 
 def stored_form(content: Any, schema: pa.Schema) -> Any:
@@ -128,16 +135,12 @@ def vector_rows(numbers: np.ndarray, columns: dict[str, np.ndarray], sums: np.nd
     """
     parts = {name: columns[name] for name in sorted(columns) if name not in (VECTOR, PLACE)}
     widths = json.dumps({name: part.shape[1] for name, part in parts.items()})
-    found = {NUMBER: pa.array(numbers)}
-    found |= {name: pa.array(values) for name, values in zip(_SUMS, sums.T, strict=True)}
-    found[_STATES] = fixed_size_lists(np.concatenate(list(parts.values()), axis=1))
-    found |= {name: fixed_size_lists(columns[name]) for name in (PLACE, VECTOR) if name in columns}
-    fields = [pa.field(name, array.type) for name, array in found.items()]
-    fields = [
-        field.with_metadata({WIDTHS: widths}) if field.name == _STATES else field
-        for field in fields
-    ]
-    return pa.table(list(found.values()), pa.schema(fields))
+    arrays = {NUMBER: pa.array(numbers)} | dict(zip(_SUMS, map(pa.array, sums.T), strict=True))
+    arrays[_STATES] = fixed_size_lists(np.concatenate(list(parts.values()), axis=1))
+    arrays |= {name: fixed_size_lists(columns[name]) for name in (PLACE, VECTOR) if name in columns}
+    described = {_STATES: {WIDTHS: widths}}
+    fields = [pa.field(name, of.type, metadata=described.get(name)) for name, of in arrays.items()]
+    return pa.table(list(arrays.values()), pa.schema(fields))
 
 
 def read_vector_rows(

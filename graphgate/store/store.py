@@ -1,29 +1,31 @@
 """`Store`: a folder with a graph that grows, a model, and the vectors of all nodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.linalg import svd
+from sklearn.base import clone
 
 from graphgate.compute.neighbors import unit_vectors
-from graphgate.errors import InputError
+from graphgate.errors import InputError, listing
 from graphgate.estimators.base import GraphKind
 from graphgate.estimators.fitted import VECTOR
 from graphgate.estimators.linear_gate import LinearGATE
-from graphgate.estimators.loading import Estimator, load_model
+from graphgate.estimators.loading import OF_STORE, Estimator
 from graphgate.graph.graph import Graph
 from graphgate.io.additions import edge_list, read_batch
 from graphgate.io.embeddings import Embedding
 from graphgate.io.files import StrPath, check_new_folder
 from graphgate.io.id_columns import id_values
 from graphgate.io.tables import id_array
-from graphgate.store.alignment import rotation_onto
-from graphgate.store.change import Change, Update, compared, exact_details, ordered, removal
+from graphgate.store.change import Change, compared, exact_details, ordered, removal
 from graphgate.store.database import ERASE, Database, Writer
 from graphgate.store.drift import Drift, drift_between
-from graphgate.store.erasure import ever_stored, fitted_afresh, refuse_never_stored, without_nodes
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
 from graphgate.store.records import edge_rows, node_columns, vector_rows
 from graphgate.store.versions import Version
@@ -37,6 +39,7 @@ class StoreChange(NamedTuple):
     added : ids and vectors of the nodes that are new.
     changed : ids and vectors of the nodes that were there before and whose vectors have changed.
     removed : number of nodes removed. n_edges : edges that are new, gone or of another weight.
+    updated : number of stored nodes with other attributes or another label.
     """
 
     version: int
@@ -44,6 +47,7 @@ class StoreChange(NamedTuple):
     changed: Embedding
     removed: int
     n_edges: int
+    updated: int
 
     def vectors(self) -> Embedding:
         """All that is new or has changed, new nodes first."""
@@ -59,8 +63,8 @@ class Store(StoreView):
     """A graph that grows, with a model and the vectors of all nodes, in a folder.
 
     The folder holds LanceDB tables of nodes, edges and vectors, and models as safetensors. Every
-    change makes a new version; an object of this class is a view of one of them. Use `create` or
-    `open`.
+    change makes a new version; an object of this class is a view of one of them. Splits of a graph
+    are not stored. Use `create` or `open`.
 
     Examples
     --------
@@ -127,8 +131,7 @@ class Store(StoreView):
             node is refused.
         nodes : a table of nodes, new or known, with all their attributes.
         """
-        with self._database.writing() as writer:
-            self._follow(writer)
+        with self._writing() as writer:
             return self._applied("add", self._change(edges, nodes, writer), writer)
 
     def remove(self, nodes: Any = None, edges: Any = None) -> StoreChange:
@@ -136,33 +139,33 @@ class Store(StoreView):
 
         nodes : one id or a list of ids. edges : as in `add`; an edge that is not stored is refused.
         """
-        with self._database.writing() as writer:
-            self._follow(writer)
-            directed = self.estimator.fitted_on_.directed
-            numbers = np.unique(self._numbers(nodes)) if nodes is not None else np.empty(0, int)
+        with self._writing() as writer:
+            numbers = np.unique(self._numbers([] if nodes is None else nodes))
             pairs = np.empty((0, 2), dtype=np.int64)
             if edges is not None:
                 batch = read_batch(edges, None, self._batch_format())
                 ends = self._numbers(batch.ends.to_pylist())
+                directed = self.estimator.fitted_on_.directed
                 pairs = ordered(ends[batch.pairs], directed=directed)
             if len(numbers) == writer.last.details["n_nodes"]:
                 raise InputError("the store would have no nodes; keep at least one")
-            return self._applied("remove", removal(numbers, pairs, writer), writer)
+            change = removal(numbers, pairs, writer, self.estimator)
+            return self._applied("remove", change, writer)
 
     def embed(self, edges: Any = None, nodes: Any = None) -> Embedding:
         """The vectors that `add` would give to new nodes, without adding them."""
         change = self._change(edges, nodes, self._snapshot)
         if not len(change.new):
-            raise InputError("every node of the batch is stored already; ask for its vector")
-        update = Update.of(change, self._snapshot, self.estimator)
+            raise InputError(
+                "every node of the batch is stored already; ask for its vector", about="nodes"
+            )
         new = np.isin(change.rows.column(NUMBER).to_numpy(), change.new)
         ids = id_values(change.rows.filter(pa.array(new)).column(ID))
-        return Embedding(ids, update.vectors(update.region.new)[1], columns=self._made_from)
+        return Embedding(ids, change.vectors(change.region.new)[1], columns=self._made_from)
 
     def refresh(self) -> Version:
         """Compute all vectors again from the whole graph, so that they are exact."""
-        with self._database.writing() as writer:
-            self._follow(writer)
+        with self._writing() as writer:
             graph = self.graph()
             states = _states(self.model(), graph)
             return self._replaced("refresh", writer, graph, states)
@@ -186,20 +189,23 @@ class Store(StoreView):
 
         estimator : an estimator that is not fitted, in place of the stored one.
         """
-        with self._database.writing() as writer:
-            self._follow(writer)
+        with self._writing() as writer:
             before, graph = self._side(), self.graph()
-            encoder, size = self.estimator.encoder_, before.vectors.shape[1]
-            known = load_model(self.model_file)
-            fresh = (known if estimator is None else estimator).refitted(graph, size)
+            old = before.embedding.vectors
+            known = StoreView(self._database, self._version).estimator  # which may be changed
+            fresh = (known if estimator is None else estimator).refitted(graph, old.shape[1])
             fresh.notes_ = dict(known.notes_)
             states = _states(fresh, graph)
-            rotation = rotation_onto(states[VECTOR], before.vectors)
+            # Orthogonal Procrustes: the R, (D, D') with orthonormal rows, for which ‖new R - old‖
+            # is smallest, also where new vectors are shorter than old ones.
+            products = states[VECTOR].astype(np.float64).T @ old.astype(np.float64)
+            left, _, right = svd(products, full_matrices=False)
+            rotation = left @ right
             if (rotated := fresh.fit_.rotated(rotation)) is not None:
                 states[VECTOR] = (states[VECTOR] @ rotation).astype(states[VECTOR].dtype)
                 fresh = fresh.with_fit(rotated)
             self._replaced("refit", writer, graph, states, fresh)
-            return drift_between(before, self._side(), encoder, refitted=True)
+            return drift_between(before, self._side())
 
     def drift(self, since: int | None = None) -> Drift:
         """Report what has changed since an older version.
@@ -211,11 +217,8 @@ class Store(StoreView):
             history = self.history()
             fitted = min(each.version for each in history if each.model == self._version.model)
             since = fitted if fitted < self.version else max(history[0].version, self.version - 1)
-        older = self._database.version(since)
-        old = StoreView(self._database, older)
-        refitted_since = older.model != self._version.model
-        encoder = old.estimator.encoder_
-        return drift_between(old._side(), self._side(), encoder, refitted=refitted_since)
+        older = StoreView(self._database, self._database.version(since))
+        return drift_between(older._side(), self._side())
 
     def rollback(self, version: int) -> Version:
         """Make an older version the last one again; nothing is lost, this is a new version."""
@@ -223,7 +226,7 @@ class Store(StoreView):
             old = self._database.version(version)
             # A number is never given to a second node, or versions could not be compared.
             more = {"of": version, "next_number": writer.last.details["next_number"]}
-            return self._showing(writer.commit_again(old, "rollback", old.details | more))
+            return self._show(writer.commit_again(old, "rollback", old.details | more))
 
     def erase(self, nodes: Any) -> Version:
         """Delete all traces of nodes, and with them the history: the new version is the only one.
@@ -236,16 +239,27 @@ class Store(StoreView):
         nodes : one id or a list of ids, each of which any version must have. If none has any of
             them, what interrupted changes have left is deleted; an error if there is nothing.
         """
-        with self._database.writing() as writer:
-            self._follow(writer)
+        with self._writing() as writer:
             ids = self._typed(nodes)
-            ever = ever_stored(ids, map(self._database.snapshot, self.history()))
-            if not ever.any() and (writer.completed or writer.forget()):
+            never = self._database.never_stored(ids)
+            if len(never) == len(ids) and (writer.completed or writer.forget()):
                 return writer.last
-            refuse_never_stored(ids, ever)
-            rows, edges = without_nodes(writer, ids)
+            if never:
+                raise InputError(
+                    f"no version of the store has a node {listing([*map(repr, never)])}; check how "
+                    "ids are written, and leave out those that were erased already"
+                )
+            rows, edges = self._all_rows("nodes"), self._snapshot.read("edges")
+            rows = rows.filter(pc.invert(pc.is_in(rows.column(ID), ids)))
+            if not len(rows):
+                raise InputError("the store would have no nodes; delete its folder instead")
+            for end in ("source", "target"):
+                edges = edges.filter(pc.is_in(edges.column(end), rows.column(NUMBER)))
             graph = self._graph_of(rows, edges)
-            fresh = fitted_afresh(load_model(self.model_file), graph)
+            # It neither starts from old weights nor is it rotated onto old vectors: both depend on
+            # nodes that are erased.
+            fresh = clone(self.estimator).fit(graph)
+            fresh.notes_ = dict(self.estimator.notes_)
             states = _states(fresh, graph)
             writer.replace("nodes", rows)
             writer.replace("edges", edges)
@@ -264,38 +278,36 @@ class Store(StoreView):
             raise InputError(f"at least one version must be kept, got keep={keep}")
         with self._database.writing() as writer:
             writer.compact()
-            return self._showing(writer.commit("prune", writer.last.details, keep=keep))
+            return self._show(writer.commit("prune", writer.last.details, keep=keep))
 
     def _change(self, edges: Any, nodes: Any, snapshot: Snapshot) -> Change:
         """What a batch would change in this version."""
         batch = read_batch(edges, nodes, self._batch_format())
         return compared(batch, snapshot, self.estimator, self._version.details["next_number"])
 
-    def _follow(self, writer: Writer) -> None:
-        """A change starts from the last version, which another process may have made."""
-        if writer.last.version != self.version:
-            self._show(self._database, writer.last)
-
-    def _showing(self, version: Version) -> Version:
-        """Become a view of a version that was made."""
-        self._show(self._database, version)
-        return version
+    @contextmanager
+    def _writing(self) -> Iterator[Writer]:
+        """The only writer; it starts from the last version, perhaps of another process."""
+        with self._database.writing() as writer:
+            if writer.last.version != self.version:
+                self._show(writer.last)
+            yield writer
 
     def _applied(self, action: str, change: Change, writer: Writer) -> StoreChange:
         """Write a change, and become a view of the version that it makes."""
         if not change:
             none = self.vectors([])
-            return StoreChange(self.version, none, none, 0, 0)
-        update = Update.of(change, writer, self.estimator)
-        update.write(writer)
-        self._showing(writer.commit(action, update.details(writer.last.details)))
-        new = update.region.new
+            return StoreChange(self.version, none, none, 0, 0, 0)
+        change.write(writer)
+        details, new = change.details(writer.last.details), change.region.new
+        self._show(writer.commit(action, details))
         return StoreChange(
             self.version,
-            self._embedding_of(*update.vectors(new)),
-            self._embedding_of(*update.vectors(update.moved & ~new)),
+            self._embedding_of(*change.vectors(new)),
+            self._embedding_of(*change.vectors(change.moved & ~new)),
             len(change.removed),
             len(change.pairs),
+            len(change.rows) - len(change.new),
         )
 
     def _replaced(
@@ -318,7 +330,7 @@ class Store(StoreView):
         counts["next_number"] = writer.last.details["next_number"]
         save = None if estimator is None else _saver(estimator)
         details = exact_details(writer.number, **counts)
-        return self._showing(writer.commit(action, details, save, keep))
+        return self._show(writer.commit(action, details, save, keep))
 
 
 def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
@@ -327,8 +339,10 @@ def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
 
 
 def _saver(estimator: Estimator) -> Callable[[Path], None]:
-    """What saves the model, without what the tables hold of single nodes."""
-    return estimator.with_fit(estimator.fit_.without_nodes()).save
+    """What saves the model, without what the tables hold of single nodes; the file says so."""
+    stored = estimator.with_fit(estimator.fit_.without_nodes())
+    stored.notes_ = estimator.notes_ | {OF_STORE: True}
+    return stored.save
 
 
 def _sums(graph: Graph) -> np.ndarray:

@@ -48,34 +48,31 @@ class VectorIndex:
         allowed : rows to choose from, sorted; the search among them is exact.
         """
         units = unit_vectors(queries).astype(np.float32, copy=False)
-        if allowed is not None:
-            inside = None
-            if own is not None:
-                places = np.searchsorted(allowed, own).clip(max=max(len(allowed) - 1, 0))
-                inside = np.where(allowed[places] == own, places, -1) if len(allowed) else None
-            if not len(allowed):
-                empty = np.empty((len(units), 0))
-                return empty.astype(np.int64), empty.astype(np.float32)
-            rows, cosines = nearest_units(self.unit[allowed], n_neighbors, units, inside)
-            return allowed[rows], cosines
-        if self._index is None:
+        own = np.full(len(units), -1) if own is None else own
+        if allowed is None and self._index is not None:
+            return self._approximate(self._index, units, n_neighbors, own)
+        if allowed is None:
             return nearest_units(self.unit, n_neighbors, units, own)
-        return self._approximate(self._index, units, n_neighbors, own)
+        if not len(allowed):
+            return np.empty((len(units), 0), np.int64), np.empty((len(units), 0), np.float32)
+        places = np.searchsorted(allowed, own).clip(max=len(allowed) - 1)
+        inside = np.where(allowed[places] == own, places, -1)
+        rows, cosines = nearest_units(self.unit[allowed], n_neighbors, units, inside)
+        return allowed[rows], cosines
 
     def _approximate(
-        self, index: Any, units: np.ndarray, n_neighbors: int, own: np.ndarray | None
+        self, index: Any, units: np.ndarray, n_neighbors: int, own: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         if n_neighbors < 1:
             raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
-        k = min(n_neighbors, len(self.unit) - (own is not None))
+        k = min(n_neighbors, len(self.unit) - int((own >= 0).any()))
         count = min(len(self.unit), _CANDIDATES * (k + 1))
         found = index.search(units, count)
         keys = found.keys.reshape(len(units), -1).astype(np.int64)
         if min(getattr(found, "counts", [keys.shape[1]])) < count:  # not all can be reached
             return nearest_units(self.unit, n_neighbors, units, own)
         cosines = np.einsum("md,mcd->mc", units, self.unit[keys])
-        if own is not None:
-            cosines[keys == own[:, None]] = -np.inf
+        cosines[keys == own[:, None]] = -np.inf
         order = np.lexsort((keys, -cosines), axis=1)[:, :k]
         rows, values = (np.take_along_axis(each, order, axis=1) for each in (keys, cosines))
         return rows, np.clip(values, -1.0, 1.0)

@@ -12,7 +12,7 @@ from typing import Any
 
 from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, read_json, write_json
-from graphgate.store.layout import MODEL_NAME, TABLES, is_content
+from graphgate.store.layout import TABLES, is_content
 
 _NUMBER = re.compile(r"([0-9]{6,})\.json")
 _FIELDS: Schema = {
@@ -47,11 +47,6 @@ class Version:
     details: dict[str, Any]
     files: dict[str, str] = field(repr=False)
 
-    def files_of(self, *names: str) -> dict[str, str]:
-        """Those of the files that are in these folders."""
-        starts = tuple(f"{name}/" for name in names)
-        return {name: code for name, code in self.files.items() if name.startswith(starts)}
-
 
 NOTHING = Version(0, 1, datetime.min.replace(tzinfo=UTC), "", {}, "", {}, {})  # before the first
 
@@ -80,20 +75,27 @@ def write_version(folder: Path, version: Version) -> None:
 
 def read_version(folder: Path, number: int) -> Version:
     """The version of this number, which must exist."""
-    path = version_path(folder, number)
+    try:
+        return _read(version_path(folder, number), number)
+    except InputError as error:
+        remedy = "restore a copy of the store, or remove this file and roll back"
+        raise InputError(f"{error}; {remedy}") from None
+
+
+def _read(path: Path, number: int) -> Version:
     what = f"{path} is damaged"
     outer = read_json(path, what)
     check_fields(outer, {"checksum": str, "content": dict}, what, "content")
     content = outer["content"]
     if _checksum(content) != outer["checksum"]:
-        raise InputError(f"{what}; restore a copy of the store, or remove this file and roll back")
+        raise InputError(what)
     check_fields(content, _FIELDS, what, "content")
     details = {name: content["details"].get(name) for name in _DETAILS}
     check_fields(details, _DETAILS, what, "details")
     check_fields(content["tables"], dict.fromkeys(TABLES, int), what, "tables")
     if not (
         1 <= content["first"] <= content["version"] == number
-        and MODEL_NAME.fullmatch(content["model"])
+        and f"models/{content['model']}" in content["files"]
         and all(0 < table < 2**63 for table in content["tables"].values())
         and all(is_content(name) for name in content["files"])
         and all(isinstance(code, str) for code in content["files"].values())

@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
 from graphgate.estimators.fitted import PLACE, VECTOR
-from graphgate.estimators.loading import Estimator, load_model
+from graphgate.estimators.loading import OF_STORE, Estimator
 from graphgate.graph.column_kinds import Kind
 from graphgate.graph.graph import Graph
 from graphgate.io.additions import BatchFormat, typed_ids
@@ -24,9 +24,9 @@ from graphgate.store.database import Database
 from graphgate.store.drift import Side
 from graphgate.store.info import StoreInfo
 from graphgate.store.lance_tables import ID, NUMBER, Snapshot
-from graphgate.store.records import LABEL, array_of, read_content, stored_name
+from graphgate.store.records import LABEL, array_of, labels_of, read_content, stored_name
 from graphgate.store.vector_index import VectorIndex
-from graphgate.store.versions import Version
+from graphgate.store.versions import Version, version_numbers
 
 
 class StoreView:
@@ -37,15 +37,17 @@ class StoreView:
     _snapshot: Snapshot
 
     def __init__(self, database: Database, version: Version) -> None:
-        self._show(database, version)
+        self._database = database
+        self._show(version)
 
-    def _show(self, database: Database, version: Version) -> None:
+    def _show(self, version: Version) -> Version:
         """Become a view of another version; one assignment, so that threads see either."""
         self.__dict__ = {
-            "_database": database,
+            "_database": self._database,
             "_version": version,
-            "_snapshot": database.snapshot(version),
+            "_snapshot": self._database.snapshot(version),
         }
+        return version
 
     @property
     def path(self) -> Path:
@@ -62,21 +64,16 @@ class StoreView:
         """The number of nodes."""
         return int(self._version.details["n_nodes"])
 
-    @property
-    def model_file(self) -> Path:
-        """The model of this version, without what it knows of single nodes; see `model`."""
-        return self._database.model(self._version)
-
     def reload(self) -> bool:
         """Go to the last version, which another process may have made; whether there was one."""
         if self.last_version() == self.version:
             return False
-        self._show(self._database, self._database.version())
+        self._show(self._database.version())
         return True
 
     def last_version(self) -> int:
         """The number of the last version, which another process may have made."""
-        return self._database.last_number()
+        return version_numbers(self.path)[-1]
 
     def info(self) -> StoreInfo:
         """A summary of this version, and how far its vectors may be off."""
@@ -115,36 +112,32 @@ class StoreView:
         if nodes is None:
             return self._embedding
         numbers = self._numbers(nodes)
-        rows = self._snapshot.find("vectors", NUMBER, pa.array(numbers), [NUMBER, VECTOR])
-        rows = rows.sort_by(NUMBER)
-        places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
-        return self._embedding_of(numbers, array_of(rows.column(VECTOR))[places])
+        vectors = self._rows("vectors", numbers, [NUMBER, VECTOR]).column(VECTOR)
+        return self._embedding_of(numbers, array_of(vectors))
 
     def nodes(self, nodes: Any) -> list[dict[str, Any]]:
         """Everything that is stored about these nodes, but for vectors and edges: one dict each."""
-        numbers = self._numbers(nodes)
-        rows = self._snapshot.find("nodes", NUMBER, pa.array(numbers)).to_pylist()
-        found = {row.pop(NUMBER): row for row in rows}
-        return [found[number] for number in numbers.tolist()]
+        rows = self._rows("nodes", self._numbers(nodes)).drop_columns(NUMBER)
+        return rows.to_pylist()
 
     @cached_property
     def estimator(self) -> Estimator:
         """The model, complete enough to encode attributes; `model` can transform other graphs."""
-        return load_model(self.model_file)
+        estimator = Estimator.load(self._database.model(self._version))
+        estimator.notes_.pop(OF_STORE, None)
+        return estimator
 
     def model(self) -> Estimator:
         """The fitted estimator as it was saved, for `transform`."""
         if PLACE not in self._snapshot.schema("vectors").names:
             return self.estimator
-        rows = self._snapshot.read("vectors", [NUMBER, PLACE])
-        order = np.argsort(rows.column(NUMBER).to_numpy())
-        place = array_of(rows.column(PLACE))[order]
-        fit = self.estimator.fit_.with_nodes(self._nodes_in_order[1], place)
+        ids = id_values(self._all_rows("nodes", [NUMBER, ID]).column(ID))
+        fit = self.estimator.fit_.with_nodes(ids, self._matrix(PLACE))
         return self.estimator.with_fit(fit)
 
     def graph(self) -> Graph:
         """The whole graph."""
-        return self._graph_of(self._snapshot.read("nodes"), self._snapshot.read("edges"))
+        return self._graph_of(self._all_rows("nodes"), self._snapshot.read("edges"))
 
     def similar(
         self,
@@ -171,10 +164,9 @@ class StoreView:
         """
         if (nodes is None) == (vectors is None):
             raise InputError("pass either nodes or vectors to find similar nodes for")
-        numbers, ids, _ = self._nodes_in_order
-        own = None
+        ids, own = self._embedding.ids, None
         if nodes is not None:
-            own = np.searchsorted(numbers, self._numbers(nodes))
+            own = np.searchsorted(self._all_numbers, self._numbers(nodes))
             queries, names = self._embedding.vectors[own], ids[own]
         else:
             queries = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
@@ -184,13 +176,16 @@ class StoreView:
                 raise InputError(
                     f"vectors must be finite and of size {size}, got shape {queries.shape}"
                 )
-        allowed = None if where is None else np.searchsorted(numbers, self._matching(where))
+        allowed = None if where is None else self.rows_where(where)
         rows, cosines = self.vector_index.nearest(queries, n_neighbors, own, allowed)
         return SimilarNodes(names, ids[rows], cosines)
 
     def rows_where(self, where: str) -> np.ndarray:
         """The rows of `vectors()` for whose nodes a condition holds, sorted; see `similar`."""
-        return np.searchsorted(self._nodes_in_order[0], self._matching(where))
+        condition = parse_condition(where, self._columns)
+        rows = self._snapshot.read("nodes", [NUMBER, *condition.columns])
+        matching = rows.filter(condition.expression).column(NUMBER).to_numpy()
+        return np.searchsorted(self._all_numbers, np.sort(matching))
 
     def neighbors(self, node: Any) -> list[Any]:
         """The ids of all nodes that have an edge with a node, in either direction."""
@@ -204,25 +199,20 @@ class StoreView:
         """What finds the nearest vectors; it is built when it is first used."""
         return VectorIndex(self._embedding.vectors, self._database.identity)
 
-    def _matching(self, where: str) -> np.ndarray:
-        """The sorted numbers of the nodes for which a condition holds."""
-        condition = parse_condition(where, self._columns)
-        rows = self._snapshot.read("nodes", [NUMBER, *condition.columns])
-        return np.sort(rows.filter(condition.expression).column(NUMBER).to_numpy())
-
     @cached_property
     def _columns(self) -> dict[str, pa.Field]:
         """What conditions may name; an attribute has its own name and that of its column."""
         schema = self._snapshot.schema("nodes")
-        stored = {name: stored_name(name) for name in self._kinds or ()}
-        names = (*stored.values(), ID, *[LABEL] * (LABEL in schema.names))
+        stored = {name: stored_name(name) for name in self.attribute_kinds or ()}
+        names = [*stored.values(), *self._described[1:]]
         columns = stored | dict(zip(names, names, strict=True))
         return {name: schema.field(column) for name, column in columns.items()}
 
     @property
     def attribute_kinds(self) -> dict[str, Kind] | None:
         """Kind of each attribute; None where the nodes have features."""
-        return self._kinds
+        encoder = self.estimator.encoder_
+        return None if encoder is None else encoder.kinds
 
     @property
     def reading(self) -> ReadingOptions:
@@ -232,76 +222,85 @@ class StoreView:
     # --- tables ----------------------------------------------------------------------------------
 
     @property
-    def _kinds(self) -> dict[str, Kind] | None:
-        """Kind of each attribute; None where the nodes have features."""
-        encoder = self.estimator.encoder_
-        return None if encoder is None else encoder.kinds
-
-    @property
     def _made_from(self) -> tuple[str, ...] | None:
         """Names of the attributes or features; None where they have no names."""
-        if self._kinds is not None:
-            return tuple(self._kinds)
+        if self.attribute_kinds is not None:
+            return tuple(self.attribute_kinds)
         names = getattr(self.estimator, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
-    def _content(self, rows: pa.Table) -> Any:
-        """Attributes or features of rows of the node table."""
-        return read_content(rows, self._kinds, self.estimator.n_features_in_)
-
     def _graph_of(self, rows: pa.Table, edges: pa.Table) -> Graph:
-        """The graph of rows of the tables of nodes and of edges."""
-        rows = rows.sort_by(NUMBER)
-        numbers = rows.column(NUMBER).to_numpy()
+        """The graph of rows of the table of nodes, sorted by number, and of that of edges."""
         pairs = np.stack([edges.column(name).to_numpy() for name in ("source", "target")])
-        content, kind = self._content(rows), self.estimator.fitted_on_
-        described: dict[str, Any] = {}
-        if self._kinds is not None:
-            described["attributes"] = content
-        else:
-            described["feature_names"] = self._made_from
+        content, kind = read_content(rows, self.estimator), self.estimator.fitted_on_
+        x, attributes = (None, content) if self.attribute_kinds is not None else (content, None)
         return Graph.from_edge_index(
-            None if self._kinds is not None else content,
-            np.searchsorted(numbers, pairs),
+            x,
+            np.searchsorted(rows.column(NUMBER).to_numpy(), pairs),
             edges.column("weight").to_numpy() if kind.weighted else None,
             ids=id_values(rows.column(ID)),
             directed=kind.directed,
-            labels=rows.column(LABEL).to_pylist() if LABEL in rows.column_names else None,
-            **described,
+            labels=labels_of(rows),
+            attributes=attributes,
+            feature_names=None if x is None else self._made_from,
         )
 
     def _batch_format(self) -> BatchFormat:
         """What `add` accepts."""
         kind = self.estimator.fitted_on_
         weighted = kind.weighted if kind.has_edges else None
-        return BatchFormat(kind.directed, weighted, self._kinds, self._id_type, self.reading)
-
-    @property
-    def _id_type(self) -> pa.DataType:
-        return self._snapshot.schema("nodes").field(ID).type
+        kinds, id_type = self.attribute_kinds, self._snapshot.schema("nodes").field(ID).type
+        return BatchFormat(kind.directed, weighted, kinds, id_type, self.reading)
 
     @cached_property
-    def _nodes_in_order(self) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
-        """Numbers, sorted, and the ids and labels of all nodes in this order."""
-        labeled = LABEL in self._snapshot.schema("nodes").names
-        rows = self._snapshot.read("nodes", [NUMBER, ID, *[LABEL] * labeled]).sort_by(NUMBER)
-        labels = rows.column(LABEL).to_pylist() if labeled else None
-        return rows.column(NUMBER).to_numpy(), id_values(rows.column(ID)), labels
+    def _described(self) -> list[str]:
+        """The columns of the node table that every kind of graph has: number, id, label."""
+        return [NUMBER, ID, *[LABEL] * (LABEL in self._snapshot.schema("nodes").names)]
 
-    def _side(self) -> Side:
-        """What is compared with another version."""
-        rows = self._snapshot.read("nodes").sort_by(NUMBER)
-        numbers, ids, _ = self._nodes_in_order
-        content = self._content(rows)
-        return Side(self.version, numbers, ids, self._embedding.vectors, content)
+    def _all_rows(self, table: str, columns: list[str] | None = None) -> pa.Table:
+        """All rows of a table, by number."""
+        return self._snapshot.read(table, columns).sort_by(NUMBER)
+
+    def _rows(self, table: str, numbers: np.ndarray, columns: list[str] | None = None) -> pa.Table:
+        """The rows of these nodes, in this order."""
+        rows = self._snapshot.find(table, NUMBER, pa.array(numbers), columns).sort_by(NUMBER)
+        return rows.take(np.searchsorted(rows.column(NUMBER).to_numpy(), numbers))
+
+    def _matrix(self, column: str) -> np.ndarray:
+        """A column of the table of vectors, (N, …), by number."""
+        rows = self._snapshot.read("vectors", [NUMBER, column])
+        matrix: np.ndarray = array_of(rows.column(column))
+        return matrix[np.argsort(rows.column(NUMBER).to_numpy())]
+
+    @cached_property
+    def _all_numbers(self) -> np.ndarray:
+        """The numbers of all nodes, sorted."""
+        return np.sort(self._snapshot.read("nodes", [NUMBER]).column(NUMBER).to_numpy())
 
     @cached_property
     def _embedding(self) -> Embedding:
         """All vectors, in the order of numbers."""
-        rows = self._snapshot.read("vectors", [NUMBER, VECTOR])
-        order = np.argsort(rows.column(NUMBER).to_numpy())
-        _, ids, labels = self._nodes_in_order
-        return Embedding(ids, array_of(rows.column(VECTOR))[order], labels, self._made_from)
+        return self._embedded(self._all_rows("nodes", self._described), self._matrix(VECTOR))
+
+    def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
+        """Ids and labels of these nodes with their vectors."""
+        return self._embedded(self._rows("nodes", numbers, self._described), vectors)
+
+    def _embedded(self, rows: pa.Table, vectors: np.ndarray) -> Embedding:
+        """The vectors of rows of the node table."""
+        ids = id_values(rows.column(ID))
+        return Embedding(ids, vectors, labels_of(rows), self._made_from)
+
+    def _side(self) -> Side:
+        """What is compared with another version."""
+        return Side(
+            self.version,
+            self._version.model,
+            self.estimator.encoder_,
+            self._all_numbers,
+            self._embedding,
+            read_content(self._all_rows("nodes"), self.estimator),
+        )
 
     def _numbers(self, nodes: Any) -> np.ndarray:
         """The numbers of nodes given by one id or by a list of ids, all of which must be stored."""
@@ -311,20 +310,10 @@ class StoreView:
         if (places < 0).any():
             missing = ids.filter(pa.array(places < 0)).to_pylist()
             raise InputError(f"the store has no node {listing([repr(one) for one in missing])}")
-        found: np.ndarray = rows.column(NUMBER).to_numpy()[places]
-        return found
+        numbers: np.ndarray = rows.column(NUMBER).to_numpy()[places]
+        return numbers
 
     def _typed(self, nodes: Any) -> pa.ChunkedArray:
         """One id or a list of ids in the type of the store."""
         given = list(nodes) if isinstance(nodes, (list, tuple, np.ndarray)) else [nodes]
-        return typed_ids(given, self._id_type)
-
-    def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
-        """Ids and labels of these nodes with their vectors."""
-        labeled = LABEL in self._snapshot.schema("nodes").names
-        columns = [NUMBER, ID, *[LABEL] * labeled]
-        rows = self._snapshot.find("nodes", NUMBER, pa.array(numbers), columns).sort_by(NUMBER)
-        places = np.searchsorted(rows.column(NUMBER).to_numpy(), numbers)
-        rows = rows.take(pa.array(places))
-        labels = rows.column(LABEL).to_pylist() if labeled else None
-        return Embedding(id_values(rows.column(ID)), vectors, labels, self._made_from)
+        return typed_ids(given, self._snapshot.schema("nodes").field(ID).type)

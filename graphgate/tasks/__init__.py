@@ -3,5 +3,5 @@
 The modules in import order:
 
     embed, classification, node_classifier, cluster_number, description, clustering, comparison,
-    outliers, links, edge_attention, pooling
+    outliers, link_metrics, hard_negatives, links, edge_attention, pooling
 """

@@ -196,7 +196,7 @@ def read_labels(
     table.require(id, label)
     others = [name for name in table.names if name not in (id, label)]
     nodes = read_nodes(table, ReadingOptions(id=id, label=label, drop=others))
-    _, values = nodes.read()
+    values = nodes.read().labels
     assert values is not None
     labels = dict(zip(map(str, nodes.ids.to_pylist()), values, strict=True))
     names = [str(node) for node in ids.tolist()]

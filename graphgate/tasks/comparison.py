@@ -1,19 +1,23 @@
 """What two nodes have in common: neighbors, words, categories; and why their vectors are alike."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
-from graphgate.estimators.embedder import Embedder
-from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
-from graphgate.linear.attribution import SimilarityParts
 from graphgate.tasks.description import indicators
+
+if TYPE_CHECKING:  # they take time to import
+    from graphgate.estimators.embedder import Embedder
+    from graphgate.linear.attribution import SimilarityParts
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def compare_nodes(
     row, *rows = graph.rows([node, *others]).tolist()
     similarities: Sequence[SimilarityParts | None] = [None] * len(rows)
     if model is not None:
-        similarities = _linear(model).explain_similarity(node, others, graph)
+        similarities = model.explain_similarity(node, others, graph)
     adjacency = graph.to_undirected().adjacency if graph.directed else graph.adjacency
     degrees, neighbors = np.diff(adjacency.indptr), _columns(adjacency, row)
     tables = [
@@ -91,13 +95,21 @@ def compare_nodes(
     return shared
 
 
-def _linear(model: Embedder) -> LinearGATE:
-    if not isinstance(model, LinearGATE):
-        raise InputError(
-            f"similarities are sums of views and columns only for a LinearGATE, not for a "
-            f"{type(model).__name__}; omit the model"
-        )
-    return model
+def compare_similar(
+    graph: Graph, similar: SimilarNodes, *, model: Embedder | None = None
+) -> Iterator[SharedTraits]:
+    """What each query node shares with each of the nodes similar to it, row by row.
+
+    An integer is the same id as text with the same digits.
+    """
+    ids = {str(node): node for node in graph.ids.tolist()}
+    for node, others in zip(similar.ids.tolist(), similar.neighbors.tolist(), strict=True):
+        if missing := [name for name in (node, *others) if str(name) not in ids]:
+            raise InputError(
+                f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
+            )
+        same = [ids[str(other)] for other in others]
+        yield from compare_nodes(graph, ids[str(node)], same, model=model)
 
 
 def _columns(matrix: sp.csr_array, row: int) -> np.ndarray:

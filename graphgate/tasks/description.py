@@ -116,7 +116,7 @@ def read_attributes(
     """
     table = open_table(Path(path))
     nodes = read_nodes(table, replace(options or ReadingOptions(), id=id))
-    attributes, _ = nodes.read()
+    attributes = nodes.read().attributes
     if attributes is None:
         raise InputError(f"{path} has no column beside the id to describe clusters by")
     row_of = {str(node): row for row, node in enumerate(nodes.ids.to_pylist())}
@@ -140,7 +140,7 @@ def indicators(described: Any) -> Iterator[tuple[list[tuple[str, Any]], sp.csr_a
         return
     for name in table:
         column = table[name]
-        if column.kind == "words":
+        if column.is_counts:
             words = sp.csr_array(column.values > 0, dtype=np.float64)
             yield [(name, word) for word in column.vocabulary], words
         elif column.kind == "category":
@@ -161,8 +161,11 @@ def _numbers(described: Any) -> Iterator[tuple[list[tuple[str, Any]], np.ndarray
             yield [(name, None) for name in _feature_names(described)], described.x
         return
     for name in table:
+        values = table[name].values
         if table[name].kind == "number":
-            yield [(name, None)], table[name].values[:, None]
+            yield [(name, None)], values[:, None]
+        elif table[name].kind == "vector":
+            yield [(f"{name}[{at}]", None) for at in range(values.shape[1])], values
 
 
 def _is_presence(x: Any) -> bool:

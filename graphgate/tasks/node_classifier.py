@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from graphgate.errors import InputError
+from graphgate.errors import InputError, warn_ignored
 from graphgate.estimators import hyperparameters
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.graph import Graph
@@ -112,6 +112,9 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(embedder).__name__} cannot embed nodes that it has not seen; use "
                 "inductive=False"
             )
+        if not inductive and self.context is not None:
+            hint = "pass inductive=True to use it"
+            warn_ignored("NodeClassifier", "parameter", ["context"], hint)
         seen = self._seen(np.unique(rows)) if inductive else None
         warn_of_label(self.graph.columns, _label_name(self.graph, rows, y))
         embed = check_memory(self.memory).cache(_embedded)
@@ -186,7 +189,9 @@ def _label_name(graph: Graph, rows: np.ndarray, y: Any) -> Any:
     for name in graph.attributes:
         column = graph.attributes[name].take(rows)
         given = ~column.missing
-        if column.kind == "words" or given.sum() < 2 * len(classes):  # equal by chance, or ids
+        if (
+            column.is_counts or column.kind == "vector" or given.sum() < 2 * len(classes)
+        ):  # equal by chance, or ids
             continue
         values, numbers = np.unique(column.values[given], return_inverse=True)
         pairs = np.unique(numbers * len(classes) + codes[given])

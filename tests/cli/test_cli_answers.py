@@ -21,7 +21,8 @@ from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.graph.link_split import split_links
 from graphgate.io.embeddings import write_embedding
 from graphgate.io.graph_files import read_graph
-from graphgate.tasks.links import link_quality
+from graphgate.tasks.link_metrics import link_quality
+from graphgate.tasks.links import evaluate_links
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(30) % 3
@@ -126,7 +127,7 @@ def test_similarities_are_explained_by_a_model(run, refused):
     assert "add --edges FILE" in refused(*query, "--explain", "model.safetensors")
     GATE(dims=(4,), epochs=1, random_state=0, progress=False).fit(graph).save("other")
     words = refused(*query, *inputs, "--explain", "other")
-    assert "only for a LinearGATE, not for a GATE" in words
+    assert "are no sums of columns; use LinearGATE" in words
 
 
 @pytest.mark.parametrize(
@@ -268,8 +269,49 @@ def test_links_of_a_users_graph(run, dims):
     test = link_quality(*(inner_products(z, p) for p in (split.test_edges, split.test_non_edges)))
     found = json.loads(Path("l.json").read_text())
     assert (found["auc"], found["ap"]) == (test["auc"], test["ap"])
-    assert ["GATE", "edges", "test", f"{test['auc']:.1f}", f"{test['ap']:.1f}"] in cells(out)
+    shown = ["—" if value is None else f"{value:.1f}" for value in test.values()]
+    assert ["GATE", "edges", "test", *shown] in cells(out)
     assert "validation" in out
+    assert "test, connected" in out
+
+
+def test_links_of_other_splits(run, refused):
+    table = pd.read_csv("edges.csv")
+    table["day"] = pd.date_range("2024-01-01", periods=len(table)).strftime("%Y-%m-%d")
+    table.to_csv("dated.csv", index=False)
+    graph = read_graph("edges.csv", "nodes.csv")
+    cases = {
+        ("dated.csv", "--time", "day"): {
+            "times": (table[["source", "target"]].values.tolist(), table["day"].to_numpy())
+        },
+        ("edges.csv", "--negatives", "heart", "--splits", "2"): {
+            "negatives": "heart",
+            "n_splits": 2,
+        },
+        ("edges.csv", "--test-edges", "held.csv"): {
+            "test_edges": table[["source", "target"]].values[:9].tolist()
+        },
+    }
+    table[:9].to_csv("held.csv", index=False)
+    for (edges, *options), arguments in cases.items():
+        code, out, err = run("links", edges, "--nodes", "nodes.csv", *options, "--json", "l.json")
+        assert code == 0, err
+        expected = evaluate_links(graph, LinearGATE(random_state=0, progress=False), **arguments)
+        found = json.loads(Path("l.json").read_text())
+        assert {name: found[name] for name in expected} == expected
+        assert ("±" in out) == ("--splits" in options)
+    pd.DataFrame({"source": ["n1"], "target": ["nobody"]}).to_csv("odd.csv", index=False)
+    nodes = ("--nodes", "nodes.csv")
+    assert "'nobody' is not the id" in refused(
+        "links", "edges.csv", *nodes, "--test-edges", "odd.csv"
+    )
+    table.assign(day="soon").to_csv("soon.csv", index=False)
+    code, _, err = run("links", "soon.csv", *nodes, "--time", "day")
+    assert code == 2
+    assert "neither numbers nor dates" in err
+    assert "has no column 'when'" in refused("links", "edges.csv", *nodes, "--time", "when")
+    assert "there is no column 'kind'" in refused("links", "edges.csv", *nodes, "--types", "kind")
+    assert "holds no categories" in refused("links", "edges.csv", *nodes, "--types", "p")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def test_a_store_from_the_first_table_to_the_last(run):
     created = done("create", "s", "edges.csv", "--nodes", "nodes.csv", "--components", "4")
     assert "created s with 30 vectors of size 4" in created
     added = ("add", "s", "--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
-    assert "version 2: 2 nodes added, 0 removed, 3 edges changed" in done(*added, "--out", "a.csv")
+    report = "2 nodes added, 0 removed, 0 with other attributes or labels, 3 edges changed"
+    assert f"version 2: {report}" in done(*added, "--out", "a.csv")
     changed = read_embedding("a.csv")
     assert changed.ids.tolist()[:2] == ["x", "y"]
     assert 2 < len(changed.ids) < 32
@@ -196,7 +197,10 @@ def test_batches_need_neither_the_label_nor_dropped_columns(run):
     added = run("store", "add", "s", "--nodes", "new_nodes.csv", "--edges", "new_edges.csv")
     assert (added[0], "2 nodes added" in added[1]) == (0, True), added[2]
     Path("all.csv").write_text("id,age,town,kind,name\nn1,50,Ulm,b,n1\nz,3,Ulm,a,z\n")
-    assert run("store", "add", "s", "--nodes", "all.csv")[0] == 0
+    assert "1 with other attributes or labels" in run("store", "add", "s", "--nodes", "all.csv")[1]
+    Path("all.csv").write_text("id,age,town,kind\nz,3,Ulm,b\n")
+    relabeled = run("store", "add", "s", "--nodes", "all.csv")[1]  # which moves no vector
+    assert "1 with other attributes or labels, 0 edges changed, 0 further vectors" in relabeled
     from graphgate.service.messages import NewEdge, NewNode
     from graphgate.service.served import Follower
 
@@ -206,7 +210,7 @@ def test_batches_need_neither_the_label_nor_dropped_columns(run):
     Follower(Path("s")).add([labeled], [])
     store = Store.open("s")
     labels = [node["_label"] for node in store.nodes(["n1", "x", "w", "z", "v", "n2"])]
-    assert labels == ["b", None, None, "a", "b", "a"]
+    assert labels == ["b", None, None, "b", "b", "a"]
     assert "name" not in store.nodes("z")[0]
 
 
@@ -230,3 +234,12 @@ def test_history_is_in_its_json(run, stored):
     result = json.loads(Path("h.json").read_text())
     assert [row["action"] for row in result["history"]] == ["create"]
     assert result["versions"]["graphgate"]
+
+
+def test_an_error_names_a_file_once(run, stored):
+    Path("bad.csv").write_text("id,age,town\nz1,old,Ulm\n")
+    _, _, err = run("store", "add", str(stored), "--nodes", "bad.csv")
+    assert err.count("bad.csv") == 1
+    Path("lacking.csv").write_text("id,age\nz1,1\n")
+    _, _, err = run("store", "add", str(stored), "--nodes", "lacking.csv")
+    assert err.count("lacking.csv") == 1

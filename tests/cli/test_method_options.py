@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from graphgate import GATE, LinearGATE, cli
+from graphgate.cli.inputs import choose_method
 from graphgate.cli.method_options import METHOD_OPTIONS
-from graphgate.cli.methods import choose_method
 from graphgate.errors import InputError
 
 ESTIMATORS = {"linear": LinearGATE, "gate": GATE}

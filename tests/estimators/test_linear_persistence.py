@@ -13,7 +13,7 @@ from safetensors.torch import load, save_file
 from sklearn.exceptions import NotFittedError
 
 from graphgate import Graph, InputError, LinearGATE
-from graphgate.estimators.linear_persistence import PARAMS
+from graphgate.estimators.persistence import EXECUTION, deciding
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
         "random_state": 9,
         "dtype": "float64",
     }
-    how = {"memory_limit", "scratch", "progress"}  # nothing that decides the result
-    assert changed.keys() == PARAMS.keys() == LinearGATE().get_params().keys() - how
+    assert [*changed] == deciding(LinearGATE)
+    assert changed.keys() == LinearGATE().get_params().keys() - EXECUTION
     gate = LinearGATE(**changed).fit(GRAPHS["undirected"])
     gate.set_params(n_components=99, dtype="float32", structure=True)  # what was not used
     gate.save(path)
@@ -115,7 +115,7 @@ def test_parameters_may_be_scalars_of_numpy(path):
     )
     gate.save(path)
     found = LinearGATE.load(path).get_params()
-    assert {name: found[name] for name in PARAMS} == {
+    assert {name: found[name] for name in deciding(LinearGATE)} == {
         "n_components": 4,
         "structure": True,
         "weights": {"own": 2.0},
@@ -223,10 +223,27 @@ def write(path, header: dict | str, tensors: dict):
     return path
 
 
-def with_field(path, where: str, name: str, value):
+def with_field(path, where: str, value):
+    """Another value of a field of the header, by its dotted name."""
     header = header_of(path)
-    header[where] = header[where] | {name: value}
+    *outer, name = where.split(".")
+    body = header
+    for part in outer:
+        body = body[int(part) if isinstance(body, list) else part]
+    body[int(name) if isinstance(body, list) else name] = value
     return write(path, header, tensors_of(path))
+
+
+def records(body, name: str = ""):
+    """Every object in a header, with its dotted name; encoder, notes and versions are not ours."""
+    if isinstance(body, dict):
+        yield name, body
+        inner = body.items()
+    else:
+        inner = enumerate(body) if isinstance(body, list) else ()
+    for key, value in inner:
+        if key not in ("encoder", "notes", "versions"):
+            yield from records(value, f"{name}.{key}".removeprefix("."))
 
 
 @pytest.fixture(scope="module", params=["integer ids", "text ids", "many words"])
@@ -238,7 +255,7 @@ def saved(request, tmp_path_factory):
         "many words": GRAPHS["many words"],
     }[request.param]
     file = tmp_path_factory.mktemp("good") / "model.safetensors"
-    fitted(graph).save(file)
+    fitted(graph, weights=None).save(file)  # others have evidence, see below
     return file.read_bytes()
 
 
@@ -249,98 +266,120 @@ def good(saved, path):
 
 
 def test_every_field_of_the_header_is_needed(good):
+    LinearGATE.load(good)
     header, tensors = header_of(good), tensors_of(good)
-    LinearGATE.load(write(good, header, tensors))
-    for name in header:
-        refusal(write(good, {k: v for k, v in header.items() if k != name}, tensors))
-        for part in header[name] if name in ("params", "model", "decoder", "fitted_on") else ():
-            body = {k: v for k, v in header[name].items() if k != part}
-            assert f"lacks {part!r}" in refusal(write(good, header | {name: body}, tensors))
-            body = header[name] | {"extra": 1}
-            assert "'extra'" in refusal(write(good, header | {name: body}, tensors))
+    for _, body in records(header):
+        for name, value in list(body.items()):
+            del body[name]
+            refusal(write(good, header, tensors))
+            body["extra"] = 1
+            refusal(write(good, header, tensors))
+            body[name] = value
+            refusal(write(good, header, tensors))
+            del body["extra"]
 
 
 @pytest.mark.parametrize("wrong", [None, "x", [], {}, 2.5, True, -(10**400)], ids=str)
 def test_every_field_has_its_type(good, wrong):
     header, tensors = header_of(good), tensors_of(good)
-    for where in ("params", "model", "decoder"):
-        for name, value in header[where].items():
+    for where, body in records(header):
+        for name, value in list(body.items()):
             fits = type(wrong) is type(value) or (type(wrong), type(value)) == (float, int)
-            if name == "ids" and wrong is None:
-                fits = False
-            if not fits:
-                body = header[where] | {name: wrong}
-                refusal(write(good, header | {where: body}, tensors))
+            fits |= (where, name) == ("params", "weights") and wrong is None
+            if not fits and name not in ("encoder", "notes", "versions"):
+                body[name] = wrong
+                refusal(write(good, header, tensors))
+                body[name] = value
+
+
+SOURCE = {"name": "x", "n_features": 9, "divisible": True, "unit_rows": False}
+SOURCE |= {"scale": 1.0, "weight": 1.0}
+EVIDENCE = {"sources": [[[0, 0]] * 4], "alignments": [[0] * 3], "structure": [0, 0]}
 
 
 @pytest.mark.parametrize(
-    ("where", "name", "value"),
+    ("where", "value"),
     [
-        ("params", "n_components", 0),
-        ("params", "n_components", 5),  # fewer than the model has
-        ("params", "structure", False),
-        ("params", "random_state", -1),
-        ("params", "random_state", 2**32),
-        ("params", "dtype", "float64"),
-        ("params", "dtype", "float16"),
-        ("fitted_on", "has_edges", False),
-        ("fitted_on", "content", "edges"),
-        ("params", "weights", {"own": -1}),
-        ("params", "weights", "all"),
-        ("params", "weights", "auto"),  # there is no evidence
-        ("model", "sources", []),
-        ("model", "sources", [1]),
-        (
-            "model",
-            "evidence",
-            {"sources": [[[0, 0]] * 4], "alignments": [[0] * 3], "structure": [0] * 2},
-        ),
-        ("model", "unit", 0),
-        ("model", "unit", -1.0),
-        ("model", "shortest", -1e-9),
-        ("model", "unit_from", -1e-9),
-        ("model", "strength", 0),
-        ("model", "r2", 1.01),
-        ("model", "n_coordinates", 9),
-        ("model", "n_coordinates", 0),
-        ("model", "n_coordinates", -10),
-        ("model", "n_coordinates", 2**62),
-        ("model", "n_known", 79),
-        ("model", "n_known", 0),
-        ("model", "n_known", 2**62),
-        ("model", "ids", None),
-        ("model", "ids", "float"),
-        ("model", "rank", 79),
-        ("model", "rank", 0),
-        ("model", "n_components", 5),
-        ("model", "n_components", 0),
-        ("decoder", "auc", -0.1),
-        ("decoder", "auc", 1.5),
-        ("decoder", "strength", -1),
-        ("decoder", "n_coordinates", 9),
-        ("decoder", "n_coordinates", 257),
-        *((where, name, 10**400) for where, name in [("model", "unit"), ("decoder", "bias")]),
+        ("method", "gate"),
+        ("method", "no such method"),
+        ("n_features", 0),
+        ("n_features", 9),
+        ("params.n_components", 0),
+        ("params.n_components", 5),  # fewer than the model has
+        ("params.structure", False),
+        ("params.random_state", -1),
+        ("params.random_state", 2**32),
+        ("params.random_state", None),
+        ("params.dtype", "float64"),
+        ("params.dtype", "float16"),
+        ("fitted_on.has_edges", False),
+        ("fitted_on.content", "edges"),
+        ("fitted_on.content", "words"),
+        ("params.weights", {"own": -1}),
+        ("params.weights", {"no such view": 1.0}),
+        ("params.weights", "all"),
+        ("params.weights", "auto"),  # there is no evidence
+        ("fit.model.coordinates.sources", []),
+        ("fit.model.coordinates.sources", [1]),
+        ("fit.model.coordinates.sources", [SOURCE]),  # of other features
+        ("fit.model.coordinates.sources.0.n_features", 0),
+        ("fit.model.coordinates.sources.0.scale", 0),
+        ("fit.model.coordinates.sources.0.weight", -1),
+        ("fit.model.evidence", EVIDENCE),
+        ("fit.model.unit", 0),
+        ("fit.model.unit", -1.0),
+        ("fit.model.coordinates.shortest", -1e-9),
+        ("fit.model.coordinates.unit_from", -1e-9),
+        ("fit.model.reconstruction.strength", 0),
+        ("fit.model.reconstruction.r2", 1.01),
+        ("fit.model.structure", None),
+        ("fit.model.weights", {}),
+        ("fit.model.weights.own", -1.0),
+        ("fit.decoder", None),
+        ("fit.decoder.auc", -0.1),
+        ("fit.decoder.auc", 1.5),
+        ("fit.decoder.reconstruction.strength", -1),
+        *((where, 10**400) for where in ("fit.model.unit", "fit.decoder.bias")),
     ],
 )
-def test_numbers_out_of_range(good, where, name, value):
-    refusal(with_field(good, where, name, value))
+def test_numbers_out_of_range(good, where, value):
+    refusal(with_field(good, where, value))
+
+
+def test_views_in_another_order(good):
+    weights = header_of(good)["fit"]["model"]["weights"]
+    refusal(with_field(good, "fit.model.weights", dict(reversed(weights.items()))))
 
 
 @pytest.mark.parametrize(
-    ("where", "name", "value"),
+    ("where", "value"),
     [
-        ("params", "weights", None),
-        ("params", "groups", ["x"]),
-        ("params", "groups", [1] * GRAPHS["undirected"].n_features),
-        ("params", "groups", ["other"] * GRAPHS["undirected"].n_features),
-        ("model", "evidence", None),
-        ("model", "evidence", {"sources": [1], "alignments": [1], "structure": [0, 0]}),
+        ("params.weights", None),
+        ("params.groups", ["x"]),
+        ("params.groups", ["other"] * GRAPHS["undirected"].n_features),
+        ("fit.model.evidence", None),
+        ("fit.model.evidence", EVIDENCE | {"sources": [1]}),
+        ("fit.model.evidence", EVIDENCE | {"sources": []}),
+        ("fit.model.evidence", EVIDENCE | {"alignments": []}),
+        ("fit.model.evidence", EVIDENCE | {"structure": [0, 0, 0]}),
+        ("fit.model.evidence", EVIDENCE | {"structure": [0, "0"]}),
     ],
 )
-def test_evidence_belongs_to_weights_that_are_chosen(path, where, name, value):
+def test_evidence_belongs_to_weights_that_are_chosen(path, where, value):
     fitted(GRAPHS["undirected"], weights="auto").save(path)
     LinearGATE.load(path)
-    refusal(with_field(path, where, name, value))
+    refusal(with_field(path, where, value))
+
+
+@pytest.mark.parametrize(
+    "groups", [None, ["b", "a"] * 5, ["a"] * 10, ["a", "b", *"ab" * 3, "b", "a"]]
+)
+def test_groups_are_those_of_the_sources(path, groups):
+    fitted(GRAPHS["undirected"], weights="auto", groups=["a", "b"] * 5).save(path)
+    LinearGATE.load(path)
+    if groups is None:  # any division of features may be that of attributes
+        groups = ["a", "b", *"ab" * 3, "a", "a"]
+    refusal(with_field(path, "params.groups", groups))
 
 
 @pytest.mark.numerical
@@ -359,45 +398,70 @@ def test_weights_and_evidence_are_kept(path, kind, weights):
 
 
 @pytest.mark.parametrize(
-    ("where", "name"),
+    "where",
     [
-        *(("model", name) for name in ("unit", "shortest", "unit_from", "strength", "r2")),
-        *(("decoder", name) for name in ("bias", "auc", "strength")),
+        *(
+            f"fit.model.{name}"
+            for name in ("unit", "coordinates.shortest", "coordinates.unit_from")
+        ),
+        *(f"fit.model.reconstruction.{name}" for name in ("strength", "r2")),
+        *(f"fit.decoder.{name}" for name in ("bias", "auc", "reconstruction.strength")),
     ],
 )
 @pytest.mark.parametrize("text", ["1e999", "-1e999", "NaN", "Infinity"])
-def test_numbers_that_are_not_finite(good, where, name, text):
-    header = header_of(good)
-    header[where][name] = "HERE"
+def test_numbers_that_are_not_finite(good, where, text):
+    header = header_of(with_field(good, where, "HERE"))
     refusal(write(good, json.dumps(header).replace('"HERE"', text), tensors_of(good)))
 
 
-def test_the_other_way_of_projecting(good):
-    refusal(with_field(good, "model", "projected", not header_of(good)["model"]["projected"]))
+def test_a_projection_is_needed_or_not(good):
+    header, tensors = header_of(good), tensors_of(good)
+    coordinates = header["fit"]["model"]["coordinates"]
+    if tensors.pop("fit.model.coordinates.components", None) is not None:
+        coordinates["components"] = None
+    else:
+        coordinates.pop("components")
+    refusal(write(good, header, tensors))
 
 
 def test_a_decoder_without_edges(path):
     fitted(GRAPHS["undirected"], structure=False).save(path)
-    refusal(with_field(path, "fitted_on", "has_edges", False))
+    refusal(with_field(path, "fitted_on.has_edges", False))
 
 
 @pytest.mark.parametrize("k", [1, 9, 11])
 def test_a_decoder_of_another_size(path, k):
-    """Header and tensor agree with each other, but not with the coordinates of the model."""
+    """Its matrix is square, but not of the coordinates of the model."""
     fitted(GRAPHS["undirected"]).save(path)
     header, tensors = header_of(path), tensors_of(path)
-    header["decoder"]["n_coordinates"] = k
-    tensors["decoder_reconstruction"] = torch.zeros(k, k)
+    tensors["fit.decoder.reconstruction.weights"] = torch.zeros(k, k)
     assert "contradictory" in refusal(write(path, header, tensors))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("model.projection", lambda m: m[:-1]),
+        ("model.projection", lambda m: torch.cat([m, m], dim=1)),
+        ("model.reconstruction.weights", lambda m: m[:-1, :-1]),
+        ("model.structure.vectors", lambda m: m[:, :-1]),
+        ("model.coordinates.center", lambda m: m[:-1]),
+        ("model.coordinates.places", lambda m: m + 1),
+        ("model.coordinates.places", lambda m: m - 1),
+        ("decoder.weights", lambda m: m[:-1]),
+    ],
+)
+def test_matrices_that_do_not_fit_each_other(good, name, change):
+    tensors = tensors_of(good)
+    name = f"fit.{name}"
+    refusal(write(good, header_of(good), tensors | {name: change(tensors[name]).contiguous()}))
 
 
 def test_a_model_without_structure_knows_no_nodes(path):
     fitted(GRAPHS["undirected"], structure=False).save(path)
-    for name, value in (("n_known", 3), ("rank", 3), ("ids", "integer")):
-        header = header_of(path)
-        refusal(with_field(path, "model", name, value))
-        write(path, header, tensors_of(path))
-    refusal(with_field(path, "params", "structure", True))
+    refusal(with_field(path, "fit.model.structure", {}))
+    fitted(GRAPHS["undirected"], structure=False).save(path)
+    refusal(with_field(path, "params.structure", True))
 
 
 def test_every_tensor_is_needed_and_no_other(good):
@@ -405,7 +469,6 @@ def test_every_tensor_is_needed_and_no_other(good):
     for name in tensors:
         refusal(write(good, header, {k: v for k, v in tensors.items() if k != name}))
     refusal(write(good, header, tensors | {"more": torch.zeros(1)}))
-    refusal(write(good, header | {"decoder": None}, tensors))
 
 
 @pytest.mark.parametrize(
@@ -425,29 +488,34 @@ def test_every_tensor_has_its_shape_and_type(good, change):
         refusal(write(good, header, tensors | {name: change(tensor).contiguous()}))
 
 
+NODE_IDS = "fit.model.structure.ids"
+
+
 @pytest.mark.parametrize(
     ("name", "at", "value"),
     [
-        ("id_ends", 3, -1),
-        ("id_ends", 3, 10**15),
-        ("id_ends", -1, 0),
-        ("id_kinds", 0, 1),  # "n0" is no integer
-        ("id_kinds", 0, 3),
-        ("ids", 0, 0xFF),  # not UTF-8
-        ("ids", 3, ord("0")),  # the second id becomes the first
+        ("ends", 0, -1),
+        ("ends", 3, -1),
+        ("ends", 3, 10**15),
+        ("ends", -1, 0),
+        ("ends", 3, 0),
+        ("", 0, ord("i")),  # "n0" is no integer
+        ("", 0, ord("x")),  # no kind
+        ("", 1, 0xFF),  # not UTF-8
+        ("", 5, ord("0")),  # the second id becomes the first
     ],
 )
 def test_damaged_text_ids(path, name, at, value):
     fitted(named([f"n{at}" for at in range(80)])).save(path)
     tensors = tensors_of(path)
-    tensors[name][at] = value
+    tensors[f"{NODE_IDS}.{name}".removesuffix(".")][at] = value
     assert "its node ids are damaged" in refusal(write(path, header_of(path), tensors))
 
 
 def test_repeated_integer_ids(path):
     fitted(GRAPHS["undirected"]).save(path)
     tensors = tensors_of(path)
-    tensors["ids"][3] = tensors["ids"][2]
+    tensors[NODE_IDS][3] = tensors[NODE_IDS][2]
     assert "its node ids are damaged" in refusal(write(path, header_of(path), tensors))
 
 

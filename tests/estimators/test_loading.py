@@ -4,8 +4,6 @@ import pytest
 from graphs import random_graph
 
 from graphgate import GATE, InputError, LinearGATE, load_model
-from graphgate.estimators.linear_persistence import KIND
-from graphgate.estimators.persistence import KINDS
 
 ESTIMATORS = {
     "GATE": lambda: GATE((3, 2), epochs=2, random_state=0),
@@ -40,8 +38,12 @@ def test_a_model_of_the_other_estimator_is_named(path, name, other):
     )
 
 
-def test_every_kind_is_an_estimator():
-    assert KINDS == {"model": "GATE", KIND: "LinearGATE"}
+def test_a_device_is_for_methods_that_have_one(path):
+    ESTIMATORS["LinearGATE"]().fit(random_graph(1)).save(path)
+    with pytest.raises(InputError, match="holds a LinearGATE, which has no device; omit it"):
+        load_model(path, device="cpu")
+    ESTIMATORS["GATE"]().fit(random_graph(1)).save(path)
+    assert load_model(path, device="cpu").device == "cpu"
 
 
 def test_what_is_no_model(path, tmp_path):

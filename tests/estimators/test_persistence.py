@@ -21,13 +21,12 @@ from sklearn.exceptions import NotFittedError
 
 from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputError, InputWarning
 from graphgate.estimators.base import GraphKind
-from graphgate.estimators.persistence import PARAMS, FittedState, SavedGATE, load_gate, save_gate
+from graphgate.estimators.gate_fit import GATEFit
+from graphgate.estimators.persistence import EXECUTION, deciding
 from graphgate.io import files
 from graphgate.nn.autoencoder import Architecture, GATEModel
 
 SEED = {"epochs": 2, "learning_rate": 0.05, "random_state": 3}
-PARAMETERS = {name: value for name, value in GATE((3, 2), **SEED).get_params().items()
-              if name in PARAMS}  # fmt: skip
 FEATURES = GraphKind("features", directed=False, weighted=False, has_edges=True)
 
 
@@ -117,7 +116,7 @@ def test_every_parameter_that_decides_the_result_is_kept(path):
     neither = {"device", "memory_limit", "checkpoint", "checkpoint_every", "progress"}
     neither |= {"warm_start"}
     kept = GATE().get_params().keys() - neither
-    assert changed.keys() == kept == PARAMS.keys()
+    assert changed.keys() == kept == {*deciding(GATE)}
     assert all(value != GATE().get_params()[name] for name, value in changed.items())
     gate = GATE(**changed, progress=False).fit(graph)
     gate.set_params(epochs=99)  # what was not used is not saved
@@ -237,9 +236,16 @@ def refusal(path) -> str:
     return str(caught.value)
 
 
-def a_model(**settings) -> GATEModel:
-    settings = {"n_features": 4, "dims": (3, 2)} | settings
-    return GATEModel(Architecture(**settings), np.random.default_rng(0))
+def save_model(path, names=None, dims=(3, 2)) -> None:
+    """A model of four features with random weights."""
+    gate = GATE(dims, **SEED)
+    architecture = Architecture(4, dims)
+    gate.fit_ = GATEFit.of(GATEModel(architecture, np.random.default_rng(0)), 1.0)
+    gate.n_features_in_, gate.fitted_on_, gate.encoder_, gate.notes_ = 4, FEATURES, None, {}
+    if names is not None:
+        gate.feature_names_in_ = np.array(names, dtype=object)
+    gate._params = gate._deciding_params(dims=dims)
+    gate.save(path)
 
 
 def header_of(path) -> dict:
@@ -258,18 +264,19 @@ def rewrite(path, tensors=None, drop=(), **fields):
 @pytest.fixture
 def good(path):
     """The file of a good model."""
-    save_gate(
-        path,
-        SavedGATE(a_model(), PARAMETERS, 1.0, FittedState(4, tuple("abcd"), FEATURES, None, {})),
-    )
+    save_model(path, list("abcd"))
     return path
 
 
 def test_the_unchanged_model_is_read(good):
-    saved = load_gate(good)
-    assert saved.state.feature_names.tolist() == ["a", "b", "c", "d"]
-    assert saved.params == PARAMETERS
-    assert saved.model.architecture == Architecture(4, (3, 2))
+    loaded = GATE.load(good)
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert loaded.get_params() == GATE((3, 2), **SEED).get_params()
+    assert loaded.model_.architecture == Architecture(4, (3, 2))
+
+
+def test_what_says_how_to_compute_is_not_saved():
+    assert {*deciding(GATE)} == GATE().get_params().keys() - EXECUTION
 
 
 def test_a_checkpoint_is_no_model(path):
@@ -288,8 +295,8 @@ def test_a_model_is_no_checkpoint(path):
 @pytest.mark.parametrize(
     "field",
     [
-        *("params", "n_features", "feature_names", "encoder", "fitted_on", "weight_unit"),
-        *("notes", "versions"),
+        *("params", "n_features", "feature_names", "encoder", "fitted_on", "method"),
+        *("notes", "versions", "fit"),
     ],
 )
 def test_a_header_without_a_field(good, field):
@@ -305,7 +312,6 @@ def test_a_header_without_a_field(good, field):
         ("feature_names", "abcd"),
         ("encoder", []),
         ("fitted_on", None),
-        ("weight_unit", "1"),
         ("versions", []),
     ],
 )
@@ -316,33 +322,33 @@ def test_a_header_with_a_field_of_another_type(good, field, value):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"dims": []}, "dims must be integers"),
-        ({"dims": [3, 0]}, "dims must be integers"),
-        ({"dims": [3, -2]}, "dims must be integers"),
-        ({"dims": [3, 2.0]}, "dims must be integers"),
-        ({"dims": [3, None]}, "dims must be integers"),
-        ({"dims": ["3", "2"]}, "dims must be integers"),
-        ({"dims": [[3], [2]]}, "dims must be integers"),
-        ({"dims": 3}, "'dims' in its params has the wrong type"),
-        ({"dims": [2, 3]}, "encoder_weight"),
-        ({"dims": [3]}, "do not match its header"),
-        ({"dims": [3, 2, 2]}, "do not match its header"),
+        ({"dims": []}, "dims must be the sizes"),
+        ({"dims": [3, 0]}, "each of dims == "),
+        ({"dims": [3, -2]}, "each of dims == "),
+        ({"dims": [3, 2.0]}, "in its header has the wrong type"),
+        ({"dims": [3, None]}, "in its header has the wrong type"),
+        ({"dims": ["3", "2"]}, "in its header has the wrong type"),
+        ({"dims": [[3], [2]]}, "in its header has the wrong type"),
+        ({"dims": 3}, "'params.dims' in its header has the wrong type"),
+        ({"dims": [2, 3]}, "are not those of its network"),
+        ({"dims": [3]}, "are not those of its network"),
+        ({"dims": [3, 2, 2]}, "are not those of its network"),
         ({"activation": "rm -rf"}, "unknown activation"),
-        ({"activation": None}, "'activation' in its params has the wrong type"),
+        ({"activation": None}, "'params.activation' in its header has the wrong type"),
         ({"attention": "none"}, "unknown attention"),
-        ({"attention": "uniform"}, "do not match its header"),
-        ({"tied_weights": 1}, "'tied_weights' in its params has the wrong type"),
-        ({"tied_weights": False}, "do not match its header"),
-        ({"shared_attention": False}, "do not match its header"),
+        ({"attention": "uniform"}, "are not those of its network"),
+        ({"tied_weights": 1}, "'params.tied_weights' in its header has the wrong type"),
+        ({"tied_weights": False}, "are not those of its network"),
+        ({"shared_attention": False}, "are not those of its network"),
         ({"heads": 8}, "its params has an unknown field 'heads'"),
-        ({"epochs": True}, "'epochs' in its params has the wrong type"),
-        ({"epochs": 2.5}, "'epochs' in its params has the wrong type"),
-        ({"random_state": None}, "'random_state' in its params has the wrong type"),
-        ({"feature_loss": 1}, "'feature_loss' in its params has the wrong type"),
-        ({"learning_rate": "0.1"}, "'learning_rate' in its params has the wrong type"),
+        ({"epochs": True}, "'params.epochs' in its header has the wrong type"),
+        ({"epochs": 2.5}, "'params.epochs' in its header has the wrong type"),
+        ({"random_state": None}, "random_state must be an instance of int"),
+        ({"feature_loss": 1}, "'params.feature_loss' in its header has the wrong type"),
+        ({"learning_rate": "0.1"}, "'params.learning_rate' in its header has the wrong type"),
         ({"dtype": "float16"}, "unknown dtype 'float16'"),
         ({"dtype": ""}, "unknown dtype ''"),
-        ({"dtype": "float64"}, "(4, 3) of torch.float32, not (4, 3) of torch.float64"),
+        ({"dtype": "float64"}, "of torch.float32, not of torch.float64"),
     ],
     ids=str,
 )
@@ -350,25 +356,23 @@ def test_other_params(good, changes, words):
     assert words in refusal(rewrite(good, params=header_of(good)["params"] | changes))
 
 
-@pytest.mark.parametrize("f", [0, -4, 5])
-def test_another_number_of_features(good, f):
-    assert f"its feature names do not match its {f} features" in refusal(
-        rewrite(good, n_features=f)
-    )
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [(0, "out of range"), (-4, "out of range"), (5, "its feature names do not match its 5")],
+)
+def test_another_number_of_features(good, f, words):
+    assert words in refusal(rewrite(good, n_features=f))
 
 
 def test_a_layer_of_size_true(path):
-    model = a_model(dims=(1,))
-    save_gate(
-        path,
-        SavedGATE(model, PARAMETERS | {"dims": 1}, 1.0, FittedState(4, None, FEATURES, None, {})),
-    )
+    save_model(path, dims=(1,))
     refusal(rewrite(path, params=header_of(path)["params"] | {"dims": [True]}))
 
 
 @pytest.mark.parametrize("unit", [0.0, -1.0])
 def test_an_impossible_unit_of_weights(good, unit):
-    assert "its unit of edge weights" in refusal(rewrite(good, weight_unit=unit))
+    fit = header_of(good)["fit"] | {"unit": unit}
+    assert "'fit.unit' in its header is out of range" in refusal(rewrite(good, fit=fit))
 
 
 def test_our_own_form_is_kept_with_its_unit_of_weights(path):
@@ -391,11 +395,17 @@ def test_params_without_a_field(good):
         assert f"its params lacks {field!r}" in refusal(rewrite(good, params=rest))
 
 
-@pytest.mark.parametrize("names", [[], ["a", "b", "c"], ["a", "b", "c", 4], ["a", "b", "c", None]])
-def test_feature_names_that_do_not_fit(good, names):
-    assert "its feature names do not match its 4 features" in refusal(
-        rewrite(good, feature_names=names)
-    )
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], "its feature names do not match its 4 features"),
+        (["a", "b", "c"], "its feature names do not match its 4 features"),
+        (["a", "b", "c", 4], "'feature_names.3' in its header has the wrong type"),
+        (["a", "b", "c", None], "'feature_names.3' in its header has the wrong type"),
+    ],
+)
+def test_feature_names_that_do_not_fit(good, names, words):
+    assert words in refusal(rewrite(good, feature_names=names))
 
 
 def test_an_encoder_that_does_not_fit(good):
@@ -415,10 +425,10 @@ def test_an_encoder_that_does_not_fit(good):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"content": "words"}, "its encoder does not match the content 'words'"),
+        ({"content": "words"}, "'fitted_on.content' in its header has the wrong type"),
         ({"content": "edges"}, "its encoder does not match the content 'edges'"),
-        ({"directed": 0}, "'directed' in its fitted_on has the wrong type"),
-        ({"has_edges": None}, "'has_edges' in its fitted_on has the wrong type"),
+        ({"directed": 0}, "'fitted_on.directed' in its header has the wrong type"),
+        ({"has_edges": None}, "'fitted_on.has_edges' in its header has the wrong type"),
         ({"kind": "new"}, "its fitted_on has an unknown field 'kind'"),
     ],
     ids=str,
@@ -429,19 +439,20 @@ def test_another_kind_of_graph(good, changes, words):
 
 @pytest.mark.parametrize("drop", ["encoder_weight.0", "encoder_center.1", "encoder_neighbor.0"])
 def test_a_missing_tensor(good, drop):
-    assert f"do not match its header ({drop!r})" in refusal(rewrite(good, drop=[drop]))
+    assert f"its weight {drop!r} is None" in refusal(rewrite(good, drop=[f"fit.weights.{drop}"]))
 
 
 @pytest.mark.parametrize(
     ("name", "tensor", "words"),
     [
-        ("decoder_weight.0", torch.zeros(3, 4), "do not match its header ('decoder_weight.0')"),
+        ("fit.weights.decoder_weight.0", torch.zeros(3, 4), "is (3, 4), not None"),
+        ("fit.weights.architecture", torch.zeros(1), "is (1,), not None"),
         ("architecture", torch.zeros(1), "do not match its header ('architecture')"),
-        ("encoder_weight.0", torch.zeros(3, 4), "is (3, 4) of torch.float32, not (4, 3)"),
-        ("encoder_center.0", torch.zeros(3, 1), "is (3, 1) of torch.float32, not (3,)"),
-        ("encoder_weight.0", torch.zeros(4, 3).double(), "of torch.float64"),
-        ("encoder_weight.0", torch.zeros(4, 3).half(), "of torch.float16"),
-        ("encoder_weight.1", torch.full((3, 2), torch.nan), "values that are not finite"),
+        ("fit.weights.encoder_weight.0", torch.zeros(3, 4), "is (3, 4), not (4, 3)"),
+        ("fit.weights.encoder_center.0", torch.zeros(3, 1), "is (3, 1), not (3,)"),
+        ("fit.weights.encoder_weight.0", torch.zeros(4, 3).double(), "of torch.float64"),
+        ("fit.weights.encoder_weight.0", torch.zeros(4, 3).half(), "of torch.float16"),
+        ("fit.weights.encoder_weight.1", torch.full((3, 2), torch.nan), "that are not finite"),
     ],
     ids=str,
 )
@@ -449,12 +460,45 @@ def test_another_tensor(good, name, tensor, words):
     assert words in refusal(rewrite(good, {name: tensor}))
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dims": []}, "dims must be integers"),
+        ({"dims": [3, 0]}, "dims must be integers"),
+        ({"dims": [3, True]}, "has the wrong type"),
+        ({"dims": [2, 3]}, "is (3,), not (2,)"),
+        ({"dims": [3]}, "is (2,), not None"),
+        ({"activation": "rm -rf"}, "unknown activation"),
+        ({"attention": "uniform"}, "not None"),
+        ({"tied_weights": 1}, "has the wrong type"),
+        ({"tied_weights": False}, "is None, not"),
+        ({"n_features": 5}, "is (4, 3), not (5, 3)"),
+        ({"shared_attention": False}, "is None, not"),
+        ({"activation": "tanh"}, "its parameters are not those of its network"),
+    ],
+    ids=str,
+)
+def test_another_architecture(good, changes, words):
+    fit = header_of(good)["fit"]
+    refusal_of = refusal(rewrite(good, fit=fit | {"architecture": fit["architecture"] | changes}))
+    assert words in refusal_of
+
+
 HUGE = [[10**9, 10**9], [2**62], [10**400], [3] + [10**6] * 50]
+
+
+def resized(path, dims, f=4):
+    """The file with parameters and an architecture of other sizes; gives its path."""
+    header = header_of(path)
+    params, fit = header["params"] | {"dims": dims}, header["fit"]
+    architecture = fit["architecture"] | {"dims": dims, "n_features": f}
+    fields = {"n_features": f, "feature_names": None, "params": params}
+    return rewrite(path, **fields, fit=fit | {"architecture": architecture})
 
 
 @pytest.mark.parametrize("dims", HUGE, ids=lambda dims: f"{len(dims)} layers")
 def test_absurd_sizes_are_refused(good, dims):
-    refusal(rewrite(good, params=header_of(good)["params"] | {"dims": dims}))
+    refusal(resized(good, dims))
 
 
 @pytest.mark.parametrize(
@@ -463,9 +507,7 @@ def test_absurd_sizes_are_refused(good, dims):
     ids=["wide", "deep", "features"],
 )
 def test_sizes_that_do_not_fit_the_file_cost_nothing(good, changes):
-    dims, f = changes
-    params = header_of(good)["params"] | {"dims": dims}
-    file = rewrite(good, params=params, n_features=f, feature_names=None)
+    file = resized(good, *changes)
     tracemalloc.start()
     try:
         refusal(file)
@@ -488,7 +530,7 @@ def test_truncated_at_many_lengths(path):
 def test_altered_bytes_are_refused_or_harmless(tmp_path_factory, data):
     """Any byte may be another: then it is an InputError, or still a model (of other numbers)."""
     path = tmp_path_factory.mktemp("altered", numbered=True) / "model.safetensors"
-    save_gate(path, SavedGATE(a_model(), PARAMETERS, 1.0, FittedState(4, None, FEATURES, None, {})))
+    save_model(path)
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

@@ -118,6 +118,7 @@ def test_taking_rows_takes_their_values(data):
         ([1, 2], None, "must map names to values, got list"),
         ({"a": [1, 2], "b": [1]}, None, "'b' has 1 rows, but 'a' has 2"),
         ({1: [1]}, None, "column names must be text, got 1"),
+        ({"a": [1], " \n": [1]}, None, r"the name of a column is ' \\n'; give it one"),
         ({"a": "text"}, None, "must be a list of values, got 'text'"),
         ({"a": 5}, None, "must be a list of values, got 5"),
         ({"a": np.eye(2)}, None, r"one dimension, got shape \(2, 2\)"),

@@ -286,7 +286,7 @@ def test_text_with_leading_zeros_stays_text(tmp_path, separator, last, cells, ki
 def test_leading_zeros_far_down_the_file_and_across_blocks(read, monkeypatch):
     monkeypatch.setattr(csv_reader, "_BLOCK", 64)  # bytes
     for at in (0, 1, 50, 97, 98, 99):
-        cells = [str(1000 + row) for row in range(100)]
+        cells = [str(1000 + row % 60) for row in range(100)]
         cells[at] = "00042"
         rows = [f"{row},{row % 7},{cell}\n" for row, cell in enumerate(cells)]
         table = read("id,a,zip\n" + "".join(rows)).attributes

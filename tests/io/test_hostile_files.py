@@ -7,10 +7,10 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
+from mutations import mutations
 
 from fuzz.hostile import outcome
 from fuzz.hostile_files import HOSTILE, LARGEST
-from fuzz.mutation import mutations
 from fuzz.seeds import compressed
 from fuzz.targets import PARSERS, TARGETS
 from graphgate import InputError, limits, read_embedding, read_graph
@@ -157,7 +157,7 @@ def _fed(target, content: bytes, path: Path) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_mutated_files_are_read_or_refused(tmp_path, name):
-    """The corpus of findings, and a few mutations of valid files; `fuzz/run.py` runs millions."""
+    """The corpus of findings, and a few mutations of valid files; `fuzz parsers` runs millions."""
     target = TARGETS[name]
     path = tmp_path / target.file
     for found in sorted((CORPUS / name).glob("*")):

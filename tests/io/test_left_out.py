@@ -57,6 +57,15 @@ def networkx_graph():
     return g
 
 
+def batch_for_a_store(folder: Path):
+    """Adds tables with columns and edges that a store has no use for."""
+    estimator = graphgate.LinearGATE(n_components=1, progress=False)
+    store = graphgate.Store.create(folder / "store", graphgate.from_tables(PAIRS, NODES), estimator)
+    ends = pa.table({"source": [5, 5, 0, 6], "target": [5, 0, 5, 1], "since": [1, 2, 3, 4]})
+    described = {"id": [5, 6], "size": [1.0, 2.0], "color": ["r", "g"], "label": ["a", "b"]}
+    store.add(ends, pa.table(described))
+
+
 def hetero() -> HeteroData:
     data = HeteroData(title="movies")
     data["user"].num_nodes, data["movie"].x = 2, torch.eye(2)
@@ -124,7 +133,7 @@ PAJEK = """*Vertices 3
 FEW = [0.5, *range(1, 50)]  # a regression target
 NO_COLUMNS = "; the file has no such columns"
 
-SLOPE = pa.table({"id": range(50), "size": range(50), "label": pa.array(FEW, pa.float64())})
+SLOPE = pa.table({"id": range(50), "size": [7, *range(49)], "label": pa.array(FEW, pa.float64())})
 
 
 def saved(ending: str, embedding: Embedding):
@@ -298,6 +307,16 @@ LEFT_OUT = [
             "ignored 1 edge of obsp['near'] between different samples",
         ],
     ),
+    (
+        "store",
+        batch_for_a_store,
+        [
+            "1 edge column is ignored: since",
+            "4 edges include 1 from a node to itself (left out), 1 between nodes that are already",
+            "1 unknown column is ignored: color",
+            "2 labels are ignored: a, b; a store that is created with labels keeps them",
+        ],
+    ),
     (".parquet", embeddings(".parquet"), ["1 column is ignored: model"]),
     (".npz", embeddings(".npz"), ["1 array is ignored: model"]),
     (".txt", saved(".txt", LABELED), ["1 part is ignored: labels; to keep them, write .parquet"]),
@@ -348,6 +367,7 @@ DOCUMENTED = {
     "to_networkx": "A graph without edges does not say whether it is weighted",
     "to_pyg": "Attributes must be encoded first",  # and are refused otherwise
     "read_graph": "kinds : .* Columns that the table lacks are ignored",
+    "Store": "Splits of a graph are not stored",
     "load_dataset": "listed_edges, self_loops",  # counts beside the graph
 }
 

@@ -97,12 +97,14 @@ def test_patterns_and_large_integers():
         ),
         (b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1000000\n", "contains 1"),
         (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n1 2 1\n", "contains 2"),
-        (b"%%MatrixMarket matrix coordinate real general\n9 9 9\n1 1 1\n", "is truncated: it"),
+        (
+            b"%%MatrixMarket matrix coordinate real general\n9 9 9\n1 1 1\n",
+            "declares 9 entries, but contains 1",
+        ),
         (
             b"%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n",
             "a symmetric matrix of 2 × 3",
         ),
-        (b"%%MatrixMarket matrix coordinate real general\n2147483648 1 0\n", "is too large"),
         (
             b"%%MatrixMarket matrix coordinate real general\n9999999999999999999 1 0\n",
             "the 3 sizes",

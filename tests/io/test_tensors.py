@@ -114,7 +114,7 @@ def test_a_file_that_may_not_be_read(path, monkeypatch):
 
     path.write_bytes(b"")
     monkeypatch.setattr("graphgate.io.tensors.safe_open", refuse)
-    assert refusal(path) == f"cannot read {path}: Permission denied"
+    assert refusal(path) == f"{path} cannot be read: Permission denied"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from linear_graphs import community_graph, operator, word_graph
 from rounding import assert_equal_to_rounding
 
+from benchmarks.planted_graphs import irrelevant_columns
 from graphgate import Graph, InputError, LinearGATE
-from graphgate.datasets.planted import irrelevant_columns
 from graphgate.linear.attribution import STRUCTURE, SimilarityParts, contributions
 from graphgate.linear.model import VIEWS
 

@@ -7,7 +7,7 @@ from linear_graphs import community_graph, engine_for, fitted_model
 
 from graphgate import Graph
 from graphgate.linear import link_proposals
-from graphgate.linear.edge_decoder import TERMS, EdgeDecoder, log_degrees, similarity_blocks
+from graphgate.linear.edge_decoder import EdgeDecoder
 from graphgate.linear.link_proposals import propose_links
 
 pytestmark = pytest.mark.numerical
@@ -26,20 +26,11 @@ class Fitted:
 
     def best(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Of all pairs without an edge, either way."""
-        adjacency, n_nodes = self.graph.adjacency, self.graph.n_nodes
-        everyone = np.arange(n_nodes)
-        blocks = dict(similarity_blocks(self.states, self.decoder.reconstruction, everyone))
-        degrees = log_degrees(self.states).astype(np.float64)
-        *weights, of_sum, of_product, of_isolated = self.decoder.weights
-        logits = self.decoder.bias + of_sum * np.add.outer(degrees, degrees)
-        logits += of_product * np.outer(degrees, degrees)
-        logits += of_isolated * np.add.outer(degrees == 0, degrees == 0, dtype=float)
-        for name, block in blocks.items():
-            logits += weights[TERMS.index(name)] * (block @ block.T).numpy()
+        adjacency = self.graph.adjacency
         pairs = np.argwhere(np.triu((adjacency + adjacency.T).toarray() == 0, 1))
-        logits = logits[tuple(pairs.T)]
-        order = np.argsort(-logits, kind="stable")[:n]
-        return pairs[order], 1 / (1 + np.exp(-logits[order]))
+        scores = self.decoder.probabilities(self.states, pairs)
+        order = np.argsort(-scores, kind="stable")[:n]
+        return pairs[order], scores[order]
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.planted_graphs import PLANTED, irrelevant_columns
 from graphgate import Graph, LinearGATE
-from graphgate.datasets.planted import PLANTED, irrelevant_columns
 from graphgate.linear.edge_decoder import TERMS
 from graphgate.linear.report import LITTLE, LinearReport, SourceReport
 

@@ -8,8 +8,8 @@ from linear_graphs import community_graph, word_graph
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
+from benchmarks.planted_graphs import PLANTED, irrelevant_columns
 from graphgate import Graph, InputError, LinearGATE
-from graphgate.datasets.planted import PLANTED, irrelevant_columns
 from graphgate.linear.evidence import Evidence, Prediction, SourceEvidence
 from graphgate.linear.matrices import neighbor_means
 from graphgate.linear.weights import (

@@ -11,10 +11,12 @@ import scipy.sparse as sp
 from attribute_values import VALUES
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
 from graphgate import AttributeEncoder, Attributes, InputError, InputWarning
 from graphgate.preprocessing import attribute_encoder
+from graphgate.preprocessing.vocabulary_rules import trigrams
 
 
 def table(**columns) -> Attributes:
@@ -214,16 +216,68 @@ def test_a_table_that_does_not_fit_is_refused(columns, words):
         AttributeEncoder().fit(LEARNED).transform(Attributes.from_columns(columns))
 
 
-def test_too_many_categories_are_refused_with_a_remedy():
-    for values, counts in [
-        ([str(at) for at in range(1001)] * 3, "1,001 distinct values in 3,003 rows"),
-        ([str(at) for at in range(21)], "21 distinct values in 21 rows"),
-        ([*map(str, range(21)), *[None] * 99], "21 distinct values in 21 rows that have one"),
-    ]:
-        with pytest.raises(InputError, match=f"{counts}, too many .*drop it, or .* words"):
-            AttributeEncoder().fit(table(a=values))
-    AttributeEncoder().fit(table(a=[str(at) for at in range(20)]))
-    AttributeEncoder().fit(table(a=[str(at) for at in range(1000)] * 2))
+def test_many_categories_share_the_trigrams_of_their_spellings():
+    stems = [f"{a}{b}" for a in "abcdefghijkl" for b in ("berg", "dorf", "hausen", "moor")]
+    names = [f"{stem}{end}" for stem in stems for end in ("", "ost", "west")]
+    encoder = AttributeEncoder().fit(table(town=names))
+    x = dense(encoder.transform(table(town=["aberg", "abergnord", "lmoor", None])))
+    assert not any("=" in name for name in encoder.get_feature_names_out())  # each occurs once
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), [0.5**0.5] * 3 + [0], rtol=1e-6)
+    similarity = 2 * x @ x.T
+    assert similarity[0, 1] > 0.4 > 0.1 > similarity[0, 2]
+
+
+def test_trigrams_are_those_of_a_loop():
+    """Equal trigrams fall into equal buckets, and different ones hardly ever into the same."""
+    values = ["Ulm", "ulm", "Ulmen", "", "a", "日本", "xulmx"]
+    found = [set(row.indices.tolist()) for row in trigrams(values)]
+    expected = [
+        {padded[at : at + 3] for at in range(len(padded) - 2)}
+        for padded in (f" {value.lower()} " for value in values)
+    ]
+    assert [len(row) for row in found] == [len(row) for row in expected]
+    for i in range(len(values)):
+        for j in range(len(values)):
+            assert len(found[i] & found[j]) == len(expected[i] & expected[j])
+
+
+def test_rare_categories_that_are_numbers_are_pooled():
+    values = [*range(101), *range(50)]
+    encoder = AttributeEncoder().fit(
+        Attributes.from_columns({"k": values}, kinds={"k": "category"})
+    )
+    assert encoder.get_feature_names_out().tolist() == [*(f"k={k}" for k in range(50)), "k: other"]
+    new = Attributes.from_columns({"k": [3, 70, 999, None]}, kinds={"k": "category"})
+    x = dense(encoder.transform(new))
+    assert x[0, 3] == x[1, 50] == x[2, 50] == 1
+    assert x.sum(axis=1).tolist() == [1, 1, 1, 0]
+
+
+def test_text_is_what_scikit_learn_makes_of_it():
+    rng = np.random.default_rng(0)
+    words = [f"w{at}" for at in range(30)]
+    texts = [" ".join(rng.choice(words, 12, p=np.arange(1, 31) / 465)) for _ in range(60)]
+    attributes = Attributes.from_columns(
+        {"t": [t.upper() + "!" for t in texts]}, kinds={"t": "text"}
+    )
+    found = encoded(attributes)
+    vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2, norm=None)
+    counted = vectorizer.fit_transform(texts).toarray()
+    plain = counted / vectorizer.idf_ * (vectorizer.idf_ - 1 + 1 / 61)
+    expected = plain / np.linalg.norm(plain, axis=1, keepdims=True)
+    names = [f"t={word}" for word in vectorizer.get_feature_names_out()]
+    np.testing.assert_allclose(found[names], expected, atol=1e-6)
+    assert set(names) == set(found.columns)
+
+
+def test_a_vector_is_one_column():
+    values = [[1.0, 10.0], [3.0, 30.0], None]
+    found = encoded(table(v=values))
+    assert found.columns.tolist() == ["v[0]", "v[1]", "v=missing"]
+    expected = np.array([[-1, -10], [1, 10], [0, 0]]) / np.sqrt(50.5)
+    np.testing.assert_allclose(found[["v[0]", "v[1]"]], expected, rtol=1e-6)
+    with pytest.raises(InputError, match="have 3 numbers, but had 2 in fit"):
+        AttributeEncoder().fit(table(v=values)).transform(table(v=[[1.0, 2.0, 3.0]]))
 
 
 def test_feature_names_must_be_distinct():
@@ -314,8 +368,11 @@ def test_a_sparse_block_after_the_other(monkeypatch):
 
 @pytest.mark.parametrize(
     "cells",
-    [[0.0, 1.5, None], [True, False, None], ["a", "b", None], [["a"], ["b", "c"], []]],
-    ids=["number", "boolean", "category", "words"],
+    [
+        *([0.0, 1.5, None], [True, False, None], ["a", "b", None]),
+        *([["a"], ["b", "c"], []], [[0.5, 1.0], None, [2.0, 1.0]]),
+    ],
+    ids=["number", "boolean", "category", "words", "vector"],
 )
 def test_encoding_is_linear_in_the_number_of_columns(cells):
     """Four times the columns call four times as many functions, of Python or of C."""

@@ -9,7 +9,7 @@ import pytest
 
 from graphgate.service.live_index import LiveIndex
 from graphgate.service.metrics import Metrics
-from graphgate.service.searches import Query, Searches
+from graphgate.service.searches import Search, Searches
 from graphgate.store.vector_index import VectorIndex
 
 VECTORS = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
@@ -19,7 +19,7 @@ def served(index) -> SimpleNamespace:
     return SimpleNamespace(index=index)
 
 
-def answers(queries: list[Query]) -> tuple[list, Metrics]:
+def answers(queries: list[Search]) -> tuple[list, Metrics]:
     """All queries asked at once."""
 
     async def ask() -> list:
@@ -37,7 +37,7 @@ def test_everyone_gets_the_own_answer():
     one = served(index)
     rows = [np.arange(3), np.array([7]), np.arange(20, 25), np.array([9, 4])]
     queries = [
-        Query(one, VECTORS[at], at if k % 2 else np.full(len(at), -1), k)
+        Search(one, VECTORS[at], at if k % 2 else np.full(len(at), -1), k)
         for at, k in zip(rows, (3, 10, 1, 4), strict=True)
     ]
     found, metrics = answers(queries)
@@ -54,8 +54,8 @@ def test_a_search_is_of_one_version_and_not_too_large(monkeypatch):
     index = LiveIndex.of(np.arange(50), VectorIndex(VECTORS))
     old, new = served(index), served(LiveIndex.of(np.arange(9), VectorIndex(VECTORS[:9])))
 
-    def query(version, count: int) -> Query:
-        return Query(version, VECTORS[:count], np.arange(count), 8)
+    def query(version, count: int) -> Search:
+        return Search(version, VECTORS[:count], np.arange(count), 8)
 
     found, metrics = answers([query(old, 2), query(old, 2), query(old, 1), query(new, 3)])
     assert metrics.searches == 3  # 2 + 2, 1, and another version
@@ -71,7 +71,7 @@ def test_a_search_that_fails_fails_for_its_queries_only():
 
     index = LiveIndex.of(np.arange(50), VectorIndex(VECTORS))
     broken, whole = served(Broken()), served(index)
-    queries = [Query(one, VECTORS[:1], np.arange(1), 2) for one in (broken, broken, whole)]
+    queries = [Search(one, VECTORS[:1], np.arange(1), 2) for one in (broken, broken, whole)]
     found, _ = answers(queries)
     for failed in found[:2]:
         with pytest.raises(RuntimeError, match="broken"):

@@ -236,3 +236,22 @@ def test_a_store_without_the_package_is_explained(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lancedb", None)
     with pytest.raises(InputError, match=r"pip install 'graphgate\[store\]'"):
         Store.open(path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"checksum": "0", "content": {}}', b"[]"])
+def test_a_damaged_version_can_be_removed_and_rolled_back(path, damage):
+    store = Store.open(path)
+    store.remove("n4")
+    store.remove("n17")
+    version = path / "versions" / "000003.json"
+    version.write_bytes(damage)
+    for attempt in (lambda: Store.open(path), lambda: Store.open(path, 2), store.refresh):
+        with pytest.raises(InputError, match=r"is damaged.*; .*remove this file and roll back"):
+            attempt()
+    version.unlink()
+    with pytest.raises(InputError, match=r"is missing.*roll back to version 2"):
+        Store.open(path)
+    assert Store.open(path, 2).rollback(2).version == 4
+    assert Store.open(path).check().problems == ["version 3 is missing"]
+    Store.open(path).prune()
+    assert (len(Store.open(path)), Store.open(path).check().problems) == (29, [])

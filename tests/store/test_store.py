@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from growing import first, grown_graph, later
 from sklearn.linear_model import LogisticRegression
 
-from graphgate import GATE, Graph, InputError, LinearGATE, Store
+from graphgate import GATE, Graph, InputError, LinearGATE, Store, load_model
 from graphgate.store.records import read_vector_rows
 
 
@@ -93,6 +93,19 @@ def test_vectors_say_what_they_were_made_from(tmp_path):
     assert (store.vectors().columns, store.graph().feature_names) == (None, None)
 
 
+@pytest.mark.parametrize("estimator", [LinearGATE(n_components=4), GATE((4,), epochs=1)])
+def test_the_model_of_a_store_says_what_it_is(tmp_path, estimator):
+    """Its tables hold what it knows of single nodes."""
+    graph = grown_graph(30)
+    store = Store.create(tmp_path / "store", graph, estimator.set_params(progress=False))
+    with pytest.raises(InputError, match="is the model of a store"):
+        load_model(tmp_path / "store" / "models" / "000001.safetensors")
+    for opened in (store, Store.open(store.path)):
+        opened.model().save(tmp_path / "model.safetensors")
+        vectors = load_model(tmp_path / "model.safetensors").transform(graph)
+        np.testing.assert_allclose(vectors, store.vectors().vectors, atol=1e-5)
+
+
 def test_the_same_batch_twice_changes_nothing(tmp_path):
     graph = grown_graph(40)
     store = Store.create(tmp_path / "store", first(graph, 30))
@@ -114,7 +127,7 @@ def test_changed_attributes_and_weights_are_updates(tmp_path):
     edges = pa.table({"source": ["n1", "n5"], "target": ["n0", "n0"], "weight": [7.0, 2.5]})
     with pytest.warns(UserWarning, match="Rom"):
         found = store.add(edges, nodes)
-    assert (len(found.added.ids), found.n_edges) == (0, 2)
+    assert (len(found.added.ids), found.n_edges, found.updated) == (0, 2, 1)
     assert "n3" in found.changed.ids.tolist()
     assert store.nodes("n3")[0]["age"] == 9.5
     assert store.nodes("n3")[0]["_label"] == graph.label_values()[3]
@@ -346,6 +359,29 @@ def test_ids_with_quotes_and_other_types(tmp_path):
     assert store.vectors(["12", "10"]).ids.tolist() == [12, 10]
     with pytest.raises(InputError, match="the ids of the store are integers, but 'x' is not"):
         store.vectors(["12", "x"])
+    ids = [-(2**63), -1, 0, 2**63 - 1]
+    limits = Store.create(tmp_path / "limits", Graph.from_edges(np.eye(4), [ids[:2]], ids=ids))
+    assert limits.vectors(ids).ids.tolist() == ids
+    assert limits.remove(ids[::3]).removed == 2
+    assert limits.vectors().ids.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("name", ["*", "_*", "Age", "a`.b", "count(*)", "\" or ''"])
+def test_an_attribute_may_have_any_name(tmp_path, name):
+    values = [1.0, 2.0, 3.0, 4.0]
+    graph = Graph.from_edges(
+        None,
+        [("a", "b"), ("c", "d")],
+        ids=list("abcd"),
+        attributes={name: values, "age": values[::-1]},
+    )
+    store = Store.create(tmp_path / "store", graph)
+    where = f"`{name.replace('`', '``')}` > 2"
+    assert set(store.similar("d", where=where).neighbors[0]) == {"c"}
+    store.add(nodes=pa.table({"id": ["e", "a"], name: [5.0, 1.0], "age": [0.0, 4.0]}))
+    store.prune()
+    assert set(store.similar("d", where=where).neighbors[0]) == {"c", "e"}
+    assert store.graph().attributes.column(name).tolist() == [*values, 5.0]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

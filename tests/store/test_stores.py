@@ -34,5 +34,6 @@ def made(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("kind", store_damage.KINDS)
 def test_a_damaged_file_is_noticed_or_changes_nothing(made, tmp_path, kind):
-    found = store_damage.try_damage(made, tmp_path / "store", store_damage.SHAPES[0], kind, 0)
-    assert found.outcome in store_damage.OUTCOMES, found
+    shape = store_damage.SHAPES[0]
+    outcome, said = store_damage.try_damage(made, tmp_path / "store", shape, kind, 0)
+    assert outcome in store_damage.OUTCOMES, said

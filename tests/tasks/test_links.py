@@ -10,8 +10,9 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from graphgate import Graph, InputError, LinearGATE, evaluate_links
 from graphgate.datasets.synthetic import community_graph
 from graphgate.estimators.base import inner_products
-from graphgate.graph.link_split import split_links
-from graphgate.tasks.links import link_quality
+from graphgate.graph.link_split import given_split, split_links
+from graphgate.tasks.link_metrics import METRICS, link_quality
+from graphgate.tasks.links import score_split, with_hard_negatives
 
 pytestmark = pytest.mark.numerical
 
@@ -131,7 +132,8 @@ def test_evaluate_links_trains_without_the_held_out_edges_and_labels():
     assert spy.seen.labels is None
     test = link_quality(dots(Spy.z, split.test_edges), dots(Spy.z, split.test_non_edges))
     val = link_quality(dots(Spy.z, split.val_edges), dots(Spy.z, split.val_non_edges))
-    assert scores == test | {f"val_{name}": value for name, value in val.items()}
+    expected = test | {f"val_{name}": value for name, value in val.items()}
+    assert {name: scores[name] for name in expected} == expected
     assert evaluate_links(graph, spy, val_size=0)["val_auc"] is None
 
 
@@ -151,3 +153,167 @@ def test_a_classifier_has_no_vectors():
 
     with pytest.raises(InputError, match="Classes is a classifier and gives no vectors"):
         evaluate_links(labelled(), Classes())
+
+
+# --- metrics -------------------------------------------------------------------------------------
+
+
+def ranked_by_hand(edges, others, k):
+    """Hits@k and MRR of scores, from the rank of every edge among its non-edges."""
+    hits, reciprocals = [], []
+    for edge, own in zip(edges, others, strict=True):
+        above = sum(float(o) > float(edge) for o in own)
+        equal = sum(float(o) == float(edge) for o in own)
+        hits.append(above + equal < k)
+        reciprocals.append(1 / (1 + above + equal / 2))
+    return 100 * np.mean(hits), 100 * np.mean(reciprocals)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_metrics_are_those_of_a_ranking_by_hand(own):
+    rng = np.random.default_rng(0)
+    edges = rng.integers(0, 40, 60) / 4  # with ties
+    others = rng.integers(-5, 30, (60, 120) if own else 120) / 4
+    found = link_quality(edges, others)
+    each = others if own else [others] * 60
+    for k in (10, 50, 100):
+        hits, mrr = ranked_by_hand(edges, each, k)
+        assert found[f"hits@{k}"] == pytest.approx(hits, abs=1e-3)
+        assert found["mrr"] == pytest.approx(mrr, abs=1e-3)
+    truth = np.repeat([1, 0], [60, others.size])
+    both = np.concatenate([edges, others.ravel()])
+    assert found["auc"] == pytest.approx(100 * roc_auc_score(truth, both), abs=1e-3)
+    assert found["ap"] == pytest.approx(100 * average_precision_score(truth, both), abs=1e-3)
+
+
+def test_metrics_without_enough_pairs():
+    assert set(link_quality(np.empty(0), np.ones(5)).values()) == {None}
+    few = link_quality(np.array([3.0, 1.0]), np.array([2.0] * 10))
+    assert few["hits@10"] == 50.0
+    assert few["hits@50"] is None
+    missing = np.array([2.0, np.nan, 0.5])
+    assert link_quality(np.array([1.0]), missing) == link_quality(np.array([1.0]), missing[[0, 2]])
+
+
+def test_pairs_of_nodes_that_lost_all_edges_are_left_out():
+    graph = Graph.from_edges(np.eye(12), [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (7, 8)])
+    split = given_split(graph, np.array([[7, 8], [0, 1], [2, 3]]))
+    spy = Spy()
+    spy.embedding_ = np.random.default_rng(1).normal(size=(12, 4))
+    found = score_split(spy, split)
+    lost = {7, 8, 0}  # 1, 2 and 3 keep an edge; 9, 10 and 11 never had one
+    kept = np.array([[2, 3]])
+    others = [pair for pair in split.test_non_edges.tolist() if not lost & set(pair)]
+    expected = link_quality(
+        dots(spy.embedding_, kept), dots(spy.embedding_, np.array(others).reshape(-1, 2))
+    )
+    assert {name: found[f"connected_{name}"] for name in METRICS} == expected
+
+
+def test_several_splits_give_means_and_standard_deviations():
+    graph = labelled()
+    runs = [evaluate_links(graph, Spy(), random_state=seed) for seed in (5, 6, 7)]
+    found = evaluate_links(graph, Spy(), random_state=5, n_splits=3)
+    for name in METRICS:
+        values = [run[name] for run in runs]
+        if None in values:
+            assert found[name] is found[f"{name}_std"] is None
+        else:
+            assert found[name] == pytest.approx(np.mean(values), abs=1e-3)
+            assert found[f"{name}_std"] == pytest.approx(np.std(values, ddof=1), abs=1e-3)
+    assert found["auc_std"] > 0
+
+
+# --- splits --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_latest_edges_are_held_out(directed):
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(12) for j in range(i + 1, 12)])
+    pairs = rng.permutation(pairs)[:40]
+    graph = Graph.from_edges(np.eye(12), pairs, directed=directed)
+    days = np.datetime64("2024-01-01") + np.arange(40)
+    # Listed again later, and the other way round: the first time counts.
+    listed = np.concatenate([pairs, pairs[:1, ::-1]])
+    times = np.concatenate([days, [np.datetime64("2030-01-01")]])
+    split = split_links(graph, val_size=0.1, test_size=0.25, times=(listed, times))
+    assert keys(split.test_edges) == keys(pairs[30:])
+    assert keys(split.val_edges) == keys(pairs[26:30])
+    spy = Spy()
+    evaluate_links(graph, spy, val_size=0.1, test_size=0.25, times=(pairs, days))
+    assert spy.seen.fingerprint() == split.graph.fingerprint()
+    with pytest.raises(InputError, match="has no time; give one for every edge"):
+        split_links(graph, times=(pairs[1:], days[1:]))
+
+
+def test_given_edges_are_held_out_and_may_have_been_removed_before():
+    graph, spy = labelled(), Spy()
+    edges = np.argwhere(np.triu(graph.adjacency.toarray()))[[3, 8, 20, 31]]
+    evaluate_links(graph, spy, test_edges=edges[:3], val_edges=edges[3:])
+    assert spy.seen.fingerprint() == graph.without_edges(edges).reveal().fingerprint()
+    removed = graph.without_edges(edges)
+    one, other = given_split(graph, edges), given_split(removed, edges)
+    assert np.array_equal(one.test_non_edges, other.test_non_edges)
+    assert not keys(one.test_non_edges) & keys(np.argwhere(graph.adjacency.toarray()))
+    for wrong, words in (
+        ([(1, 1)], "joins a node to itself"),
+        ([(1, 2), (2, 1)], "listed more than once"),
+        (np.empty((0, 2), dtype=int), "test_edges are empty"),
+    ):
+        with pytest.raises(InputError, match=words):
+            evaluate_links(graph, Spy(), test_edges=wrong)
+
+
+@pytest.mark.parametrize(("people", "things"), [(15, 8), (400, 300)])
+@pytest.mark.parametrize("directed", [False, True])
+def test_non_edges_join_nodes_of_the_types_that_edges_join(people, things, directed):
+    rng = np.random.default_rng(0)
+    n = people + things
+    types = np.repeat(["person", "thing"], [people, things])
+    bought = np.stack([rng.integers(0, people, n), rng.integers(people, n, n)], axis=1)
+    knows = rng.integers(0, people, (n, 2))
+    graph = Graph.from_edges(np.ones((n, 1)), np.concatenate([bought, knows]), directed=directed)
+    split = split_links(graph, val_size=0.2, test_size=0.2, node_types=types)
+    for edges, others in (
+        (split.val_edges, split.val_non_edges),
+        (split.test_edges, split.test_non_edges),
+    ):
+        assert (types[edges] == types[others]).all()
+        assert len(keys(others)) == len(edges)
+        assert not keys(others) & keys(np.argwhere(graph.adjacency.toarray()))
+        assert (others[:, 0] != others[:, 1]).all()
+
+
+def test_too_few_pairs_of_the_types():
+    full = Graph(np.ones((8, 1)), np.kron([[0, 1], [1, 0]], np.ones((4, 4))))
+    with pytest.raises(InputError, match="of the types 'a' and 'b' have no edge"):
+        split_links(full, test_size=0.5, node_types=np.repeat(["a", "b"], 4))
+    with pytest.raises(InputError, match="give one per node"):
+        evaluate_links(full, Spy(), node_types=["a"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"negatives": "hard"}, "negatives must be one of random, heart"),
+        ({"val_edges": [(0, 1)]}, "val_edges are given without test_edges"),
+        ({"test_edges": [(0, 1)], "times": ([(0, 1)], [3])}, "either test_edges or times"),
+    ],
+)
+def test_contradictory_arguments(arguments, words):
+    with pytest.raises(InputError, match=words):
+        evaluate_links(labelled(), Spy(), **arguments)
+
+
+def test_hard_negatives_are_scored_per_edge():
+    graph, spy = labelled(), Spy()
+    found = evaluate_links(graph, spy, negatives="heart", random_state=2)
+    split = with_hard_negatives(split_links(graph, random_state=2), graph, None, 2)
+    assert split.test_non_edges.ndim == 3
+    flat = split.test_non_edges.reshape(-1, 2)
+    test = link_quality(
+        dots(Spy.z, split.test_edges),
+        dots(Spy.z, flat).reshape(split.test_non_edges.shape[:2]),
+    )
+    assert {name: found[name] for name in METRICS} == test

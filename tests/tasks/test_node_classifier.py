@@ -139,6 +139,8 @@ def test_nodes_of_the_context_are_known_in_training():
     assert alone.embedder_.embedding_.shape[0] == 40
     with pytest.raises(InputError, match="no node with id 'nobody'"):
         sklearn.clone(model).set_params(context=["nobody"]).fit(movies, genres)
+    with pytest.warns(UserWarning, match="1 parameter is ignored: context; pass inductive=True"):
+        sklearn.clone(with_users).set_params(inductive=False).fit(movies, genres)
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -9,7 +9,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import print_table, say
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import GraphOptions
 from graphgate.cli.program import PAPER
 from graphgate.errors import InputError

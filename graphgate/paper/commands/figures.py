@@ -7,7 +7,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import say
-from graphgate.cli.methods import embedded_graph
+from graphgate.cli.inputs import embedded_graph
 from graphgate.cli.options import Dataset, Edges, GraphOptions, Model, Nodes
 from graphgate.cli.program import PICTURES
 from graphgate.paper.commands.group import paper

@@ -6,18 +6,12 @@ import resource
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from multiprocessing.process import BaseProcess
-from queue import Empty
+from multiprocessing.connection import Connection
 from typing import Any
 
 
 class LimitReached(Exception):
-    """The call needs more than it may have; `what` is "time" or "memory"."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    """The call needs more than it may have, of "time" or of "memory"."""
 
 
 class CallFailed(Exception):
@@ -33,49 +27,42 @@ def call_within(function: Callable[[], Any], *, cpu_seconds: float, memory: int)
     memory : bytes of address space of the process.
     """
     context = multiprocessing.get_context("spawn")
-    results = context.Queue()
+    receiving, sending = context.Pipe(duplex=False)
     process = context.Process(
-        target=_answer, args=(function, results, cpu_seconds, memory), daemon=True
+        target=_answer, args=(sending, function, cpu_seconds, memory), daemon=True
     )
     process.start()
+    sending.close()  # so that the pipe ends when the process does
     try:
-        kind, content = _awaited(results, process)
+        result = receiving.recv()
+    except EOFError:
+        process.join()
+        if process.exitcode == -signal.SIGXCPU:
+            raise LimitReached("time") from None
+        raise CallFailed(f"its process ended with exit code {process.exitcode}") from None
     finally:
         process.kill()
         process.join()
-    if kind == "limit":
-        raise LimitReached(content)
-    if kind == "error":
-        raise CallFailed(content)
-    return content
+    if isinstance(result, LimitReached | CallFailed):
+        raise result
+    return result
 
 
-def _awaited(results: Any, process: BaseProcess) -> tuple[str, Any]:
-    while process.is_alive():
-        with suppress(Empty):
-            return results.get(timeout=1)
-    if process.exitcode == -signal.SIGXCPU:
-        return "limit", "time"
-    with suppress(Empty):  # what it said last
-        return results.get(timeout=1)
-    return "error", f"its process ended with exit code {process.exitcode}"
-
-
-def _answer(function: Callable[[], Any], results: Any, cpu_seconds: float, memory: int) -> None:
+def _answer(
+    sending: Connection, function: Callable[[], Any], cpu_seconds: float, memory: int
+) -> None:
     allowed = math.ceil(time.process_time() + cpu_seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 60))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     try:
-        results.put(("result", function()))
-    except LimitReached as reached:
-        results.put(("limit", reached.what))
+        result = function()
     except Exception as error:  # whatever it is, the other process names it
-        named = ("error", f"{type(error).__name__}: {error}")
-        results.put(("limit", "memory") if is_memory_error(error) else named)
+        failed = CallFailed(f"{type(error).__name__}: {error}")
+        result = LimitReached("memory") if is_memory_error(error) else failed
+    sending.send(result)
 
 
 def is_memory_error(error: Exception) -> bool:
     """Torch raises RuntimeError where its allocator gets nothing."""
-    text = str(error)
     signs = ("allocate memory", "not enough memory", "bad_alloc")
-    return isinstance(error, MemoryError) or any(sign in text for sign in signs)
+    return isinstance(error, MemoryError) or any(sign in str(error) for sign in signs)

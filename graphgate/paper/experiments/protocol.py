@@ -118,7 +118,8 @@ def run_links(
     """
     split = split_links(graph, val_size=val_size, test_size=test_size, random_state=seed)
     _, cost = trained(embed_nodes, method, split.graph)
-    return RunResult.of(seed, score_split(method, split), cost)
+    scores = score_split(method, split)
+    return RunResult.of(seed, {name: scores[name] for name in SETTINGS["links"].all}, cost)
 
 
 def is_classifier(method: Any) -> bool:

@@ -46,8 +46,9 @@ def run_quality(
             run, cpu_seconds=60 * CORES * minutes, memory=GIBIBYTES << 30
         )
     except LimitReached as reached:
-        limit = f"> {minutes:.0f} min" if reached.what == "time" else f"> {GIBIBYTES} GiB"
-        return RunResult(seed, dict.fromkeys(SETTINGS["quality"].all), stopped=limit)
+        limits = {"time": f"> {minutes:.0f} min", "memory": f"> {GIBIBYTES} GiB"}
+        stopped = limits[str(reached)]
+        return RunResult(seed, dict.fromkeys(SETTINGS["quality"].all), stopped=stopped)
     except CallFailed as error:
         raise InputError(str(error)) from None
     return result

@@ -62,7 +62,7 @@ def attribute_columns(graph: Graph, most: int) -> list[NodeColumn]:
 def shown_columns(table: Attributes) -> list[NodeColumn]:
     """Attributes as they were given: numbers unscaled, categories by name; words have no color."""
     named = [(name, table.column(name)) for name in table.names]
-    return [_node_column(name, column) for name, column in named if column.kind != "words"]
+    return [_node_column(name, column) for name, column in named if column.values.ndim == 1]
 
 
 def _node_column(name: str, given: AttributeColumn) -> NodeColumn:

@@ -1,7 +1,8 @@
 """A local server of one page, reachable from this machine only.
 
 Any program and any web page on this machine may connect, so nothing is taken on trust: connections
-are few, a request is small and must arrive soon, and a browser must name this machine as the host.
+are few, a request must arrive soon, and a browser must name this machine as the host. `http.server`
+limits lines to 64 KiB and headers to a hundred.
 """
 
 import logging
@@ -9,7 +10,7 @@ import socket
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, BinaryIO
+from typing import Any
 
 from graphgate.errors import InputError
 
@@ -17,7 +18,6 @@ logger = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 MOST_CONNECTIONS = 32  # at the same time; more are closed at once
-LARGEST_REQUEST = 1 << 14  # bytes; browsers send about a thousand
 REQUEST_SECONDS = 10.0  # until the whole request must have arrived
 CHUNK, CHUNK_SECONDS = 1 << 16, 30.0  # of the page, and how long one may take
 HEADERS = {
@@ -70,31 +70,10 @@ class PageServer(ThreadingHTTPServer):
         logger.debug("a request failed", exc_info=True)
 
 
-class _Request:
-    """The bytes of a request, of which there are not too many."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, LARGEST_REQUEST
-
-    def readline(self, limit: int) -> bytes:
-        line = self._file.readline(min(limit, self._left + 1))
-        self._left -= len(line)
-        if self._left < 0:
-            raise ConnectionError(f"the request has more than {LARGEST_REQUEST} bytes")
-        return line
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version = "graphgate"
     sys_version = ""
-
-    def setup(self) -> None:
-        super().setup()
-        self.rfile: Any = _Request(self.rfile)
 
     def handle(self) -> None:
         # A timeout of the socket would start again with every byte.
