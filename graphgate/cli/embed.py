@@ -166,6 +166,8 @@ def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
     summary, spent = estimator.summary(), result.cost.to_dict()
     for sentence in summary.sentences():
         say(sentence)
+    if table := summary.table():
+        say(table)
     estimator.notes_["reading"] = result.reading
     outputs.write(graph, estimator, estimator.embedding_, partial(estimator.encode, graph))
     if outputs.store is not None:

@@ -36,6 +36,9 @@ class GATE(Embedder):
     singular vectors of the features and stops when the loss has flattened. The presets follow the
     reference implementation and the paper.
 
+    Without a preset, columns of attributes count as much as the rest of the data supports them, by the
+    weights that `LinearGATE` chooses; `encoder_.weights_` has them.
+
     Parameters
     ----------
     dims : d(1) … d(L), the size of each layer; the last is the dimension of the embedding.
