@@ -303,10 +303,13 @@ def changed(column: int, **fields) -> dict:
     [
         (None, "not a JSON object"),
         ({"scale": True}, "lacks 'columns'"),
-        ({"scale": 1, "columns": []}, "'scale' in its encoder has the wrong type"),
-        ({"scale": True, "columns": []}, "yield no features"),
-        ({"scale": True, "columns": [3]}, "a column of kind None"),
-        ({"scale": True, "columns": [{"kind": ["number"]}]}, r"a column of kind \['number'\]"),
+        ({"scale": 1, "weights": [], "columns": []}, "'scale' in its encoder has the wrong type"),
+        ({"scale": True, "weights": [], "columns": []}, "yield no features"),
+        ({"scale": True, "weights": [], "columns": [3]}, "a column of kind None"),
+        (
+            {"scale": True, "weights": [], "columns": [{"kind": ["number"]}]},
+            r"a column of kind \['number'\]",
+        ),
         (changed(0, kind="date"), "a column of kind 'date'"),
         (changed(0, kind="words"), "lacks 'vocabulary'"),
         (changed(0, name=3), "'name' in its encoder has the wrong type"),
