@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import KDTree
 
 from benchmarks.runner import Measurements
 from graphgate import Graph, cluster, embed
@@ -64,51 +64,30 @@ def block_graph(
     return Graph(x, np.triu(rng.random(chance.shape) < chance, 1), labels=block)
 
 
-def ring(seed: int, n: int, reach: int, rewired: float = 0.0) -> Graph:
-    """Each node is joined to the next ones; some edges lead to a random node instead."""
-    rng = np.random.default_rng(seed)
-    nodes = np.repeat(np.arange(n), reach)
-    ends = (nodes + np.tile(np.arange(1, reach + 1), n)) % n
-    ends = np.where(rng.random(len(ends)) < rewired, rng.integers(0, n, len(ends)), ends)
-    return Graph.from_edge_index(None, np.stack([nodes, ends]), num_nodes=n)
-
-
-def lattice(_seed: int, rows: int, columns: int) -> Graph:
-    at = np.arange(rows * columns).reshape(rows, columns)
-    ends = [(at[:, :-1], at[:, 1:]), (at[:-1], at[1:])]
-    index = np.hstack([np.stack([u.ravel(), v.ravel()]) for u, v in ends])
-    return Graph.from_edge_index(None, index)
-
-
-def geometric(seed: int, n: int, radius: float) -> Graph:
-    """Random points in the unit square, joined where they are close."""
-    places = np.random.default_rng(seed).random((n, 2))
-    pairs = KDTree(places).query_pairs(radius, output_type="ndarray")
-    return Graph.from_edge_index(None, pairs.T, num_nodes=n)
-
-
-CONTINUOUS: dict[str, Callable[[int], Graph]] = {
-    "ring": partial(ring, n=400, reach=2),
-    "ring, some edges rewired": partial(ring, n=500, reach=4, rewired=0.05),
-    "lattice, square": partial(lattice, rows=20, columns=20),
-    "lattice, long": partial(lattice, rows=10, columns=60),
-    "random geometric": partial(geometric, n=500, radius=0.1),
-    "random geometric, dense": partial(geometric, n=300, radius=0.15),
-    "random geometric, large": partial(geometric, n=2000, radius=0.05),
+CONTINUOUS: dict[str, Callable[[int], Any]] = {
+    "ring": lambda _: nx.circulant_graph(400, [1, 2]),
+    "ring, some edges rewired": lambda seed: nx.watts_strogatz_graph(500, 8, 0.05, seed=seed),
+    "lattice, square": lambda _: nx.grid_2d_graph(20, 20),
+    "lattice, long": lambda _: nx.grid_2d_graph(10, 60),
+    "random geometric": lambda seed: nx.random_geometric_graph(500, 0.1, seed=seed),
+    "random geometric, dense": lambda seed: nx.random_geometric_graph(300, 0.15, seed=seed),
+    "random geometric, large": lambda seed: nx.random_geometric_graph(2000, 0.05, seed=seed),
 }
 
-KINDS: dict[str, Callable[[int], Graph]] = {
-    name: partial(block_graph, **kind) for name, kind in BLOCKS.items()
-} | CONTINUOUS
+
+def graph_of(kind: str, seed: int) -> Graph:
+    if kind in BLOCKS:
+        return block_graph(seed, **BLOCKS[kind])
+    return Graph(adjacency=nx.to_scipy_sparse_array(CONTINUOUS[kind](seed)))
 
 
 def measure(seeds: tuple[int, ...] = (1, 2, 3)) -> Measurements:
-    for name in KINDS:
+    for name in (*BLOCKS, *CONTINUOUS):
         yield {"kind": name}, partial(count, name, seeds)
 
 
 def count(name: str, seeds: tuple[int, ...]) -> dict[str, Any]:
-    graphs = [KINDS[name](seed) for seed in seeds]
+    graphs = [graph_of(name, seed) for seed in seeds]
     return {
         "nodes": graphs[0].n_nodes,
         "blocks": max(1, len(graphs[0].classes)),

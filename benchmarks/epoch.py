@@ -10,13 +10,12 @@ out unless $GRAPHGATE_WORDNET names its file.
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import graphgate.estimators.gate  # noqa: F401  what a user imports counts as library
 from benchmarks.inputs import DIMS, has_wordnet, load, loss_of
-from benchmarks.peers import estimated_gib, make_peer
-from benchmarks.processes import OUT_OF_MEMORY, Process, default_limit_gib, isolated
+from benchmarks.peers import make_peer
+from benchmarks.processes import Process, isolated
 from benchmarks.runner import Measurements, in_turn, ratio_spread, spreads, timed
 from graphgate.compute.measure import measured, resident
 
@@ -38,22 +37,9 @@ def measure(
 def compare(dataset: str, peers: tuple[str, ...], repeats: int) -> dict[str, Any]:
     """Memory first, because it decides which peers can be timed."""
     graph = load(dataset)
-    status: dict[str, str] = {}
-    memory: dict[str, float | None] = {}
-    for peer in peers:
-        memory[peer] = None
-        if peer == "pyg" and find_spec("torch_geometric") is None:
-            status[peer] = "not installed"
-        elif estimated_gib(peer, graph, DIMS) > default_limit_gib():
-            status[peer] = f"{OUT_OF_MEMORY} by estimate"
-        else:
-            peak = isolated(peak_memory, dataset, peer)
-            status[peer], memory[peer] = peak["status"], peak.get("peak_memory_mb")
-    players = {
-        peer: Process(turns, dataset, peer)
-        for peer in (*peers, "dense")
-        if status.get(peer, "ok") == "ok"
-    }
+    peaks = {peer: isolated(peak_memory, dataset, peer) for peer in peers}
+    fitting = [peer for peer, peak in peaks.items() if peak["status"] == "ok"]
+    players = {peer: Process(turns, dataset, peer) for peer in (*fitting, "dense")}
     try:
         ready = {peer: player.next() for peer, player in players.items()}
         losses = {peer: said["losses"] for peer, said in ready.items() if "losses" in said}
@@ -72,8 +58,8 @@ def compare(dataset: str, peers: tuple[str, ...], repeats: int) -> dict[str, Any
         "epoch_seconds": spreads(seconds),
         "ratios": ratios(seconds),
         "losses": losses,
-        "peak_memory_mb": memory,
-        "status": status | {peer: ready[peer]["status"] for peer in ready if peer != "dense"},
+        "peak_memory_mb": {peer: peak.get("peak_memory_mb") for peer, peak in peaks.items()},
+        "status": {peer: ready.get(peer, peak)["status"] for peer, peak in peaks.items()},
     }
 
 

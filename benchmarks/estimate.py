@@ -19,10 +19,9 @@ from benchmarks.runner import Measurements, ratio_spread
 from benchmarks.synthetic import block_graph
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.measure import measured, resident
-from graphgate.estimators.estimate import measured_time, plan_for
+from graphgate.compute.plan_log import planned_seconds
 from graphgate.estimators.gate import GATE
 from graphgate.graph.graph import Graph
-from graphgate.training.memory import training_bytes
 
 CASES: dict[str, dict[str, Any]] = {
     "sparse": {"dims": (512, 512)},
@@ -62,11 +61,10 @@ def compare(nodes: int, case: str, epochs: int) -> dict[str, Any]:
     with measured() as cost, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few epochs have not converged
         gate.fit(graph)
-    # Estimated after the run, which would reuse unnoticed what a calibration has freed; the
+    # Estimated after the run, which would reuse unnoticed what measuring the speed has freed; the
     # estimate does not look at the run.
-    counts = GraphCounts.of(graph)
-    added = training_bytes(plan_for(counts, gate)) / 2**20
-    seconds = measured_time(counts, gate, graph).total(epochs)
+    plan = gate.plan(GraphCounts.of(graph))
+    added, seconds = plan.bytes / 2**20, planned_seconds(plan)
     peak = cost.peak_memory_mb
     return {
         "edges": graph.n_edges,

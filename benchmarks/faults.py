@@ -80,7 +80,7 @@ def command(*arguments: str) -> None:
 
 def write_files(graph: Graph, gate: GATE) -> None:
     outputs = Outputs(Path("z.csv"), Path("m.safetensors"), attention=Path("a.parquet"))
-    outputs.write(graph, gate, gate.embedding_, lambda: gate.encode(graph))
+    outputs.write(graph, gate, gate.embedding_, gate.encode(graph))
     for name in ("z.parquet", "z.npz", "z.txt", "z.npy"):
         write_embedding(name, graph.ids, gate.embedding_)
 

@@ -78,7 +78,7 @@ def fit(name: str, form: str, nodes: int, seed: int) -> dict[str, Any]:
         "cpu_seconds": round(cpu, 1),
         "peak_memory_mb": round(cost.peak_memory_mb, 1),
         "epochs": len(gate.history_),
-        "steps": gate.training_plan(GraphCounts.of(graph)).steps_per_epoch * len(gate.history_),
+        "steps": gate.plan(GraphCounts.of(graph)).schedule.steps * len(gate.history_),
         **losses(gate, graph),
     }
     if name == "wordnet":

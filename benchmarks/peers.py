@@ -10,7 +10,7 @@ is cheaper than that of `x[index]`, and a softmax that does not subtract the max
 keeps its messages for the backward pass, so `plain` takes more memory than `pyg`, which scatters.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -25,8 +25,6 @@ from graphgate.training.adam import Adam
 from graphgate.training.loop import Schedule, clip_gradients
 from graphgate.training.objective import training_objective
 
-CPU = torch.device("cpu")
-NAMES = ("ours", "plain", "pyg", "dense")
 SCHEDULE = Schedule(clip_norm=find_preset("authors").clip_norm)
 
 
@@ -46,16 +44,12 @@ def make_peer(
 ) -> Peer:
     if name == "dense":
         return DenseProducts(graph, dims, dtype)
-    start = start_weights(graph, dims, dtype)
-    if name == "ours":
-        return Ours(graph, start, loss)
-    if name == "plain":
-        return Plain(graph, start, loss)
+    kinds: dict[str, Any] = {"ours": Ours, "plain": Plain}
     if name == "pyg":
         from benchmarks.pyg_peer import Geometric  # a heavy import that only this peer pays for
 
-        return Geometric(graph, start, loss)
-    raise ValueError(f"unknown peer {name!r}; use one of {', '.join(NAMES)}")
+        kinds["pyg"] = Geometric
+    return kinds[name](graph, start_weights(graph, dims, dtype), loss)
 
 
 class Ours:
@@ -180,15 +174,3 @@ def edge_index(graph: Graph) -> tuple[Tensor, Tensor]:
     source = np.concatenate([pairs.row, loops]).astype(np.int64)
     target = np.concatenate([pairs.col, loops]).astype(np.int64)
     return torch.from_numpy(source), torch.from_numpy(target)
-
-
-def estimated_gib(name: str, graph: Graph, dims: tuple[int, ...]) -> float:
-    """About what a peer's largest arrays take: a lower bound, good enough to refuse the hopeless.
-
-    The autograd peers hold at once three E×F arrays (rows gathered for the reconstruction, the
-    same weighted, and a gradient) and four N×F ones; `ours` has nothing with N·F or E·D entries.
-    """
-    n, f, d = graph.n_nodes, graph.n_features, max(dims)
-    pairs = graph.adjacency.nnz + n
-    numbers = {"ours": 6 * n * d, "dense": 2 * n * d}.get(name, 3 * pairs * max(f, d) + 4 * n * f)
-    return 4 * numbers / 2**30

@@ -32,13 +32,13 @@ TASKS = {"accuracy": "probe accuracy, random split", "nmi": "NMI of k-means", "a
 
 def draw(results: Mapping[str, Any], folder: Path) -> list[Path]:
     """Draw what there are results for; returns the files."""
-    measured = {name: result["measurements"] for name, result in results.items()}
     figures = {}
-    if datasets := measured.get("epoch"):
-        figures["benchmark-epoch.png"] = epoch_figure(datasets)
-    if exponents(sizes := measured.get("growth", [])):
-        figures["benchmark-growth.png"] = growth_figure(sizes)
-    if fits := measured.get("fits"):
+    if "epoch" in results:
+        figures["benchmark-epoch.png"] = epoch_figure(results["epoch"]["measurements"])
+    if "growth" in results:
+        figures["benchmark-growth.png"] = growth_figure(results["growth"]["measurements"])
+    if "fits" in results:
+        fits = results["fits"]["measurements"]
         figures["benchmark-quality.png"] = quality_figure(fits, compared())
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
@@ -54,26 +54,22 @@ def epoch_figure(datasets: Records) -> Figure:
     peers = [peer for peer in LABELS if any(peer in of["epoch_seconds"] for of in datasets)]
     width = 0.8 / len(peers)
     for place, peer in enumerate(peers):
-        for group, of in enumerate(datasets):
-            at = group + (place - (len(peers) - 1) / 2) * width
-            style = {"color": COLORS[peer], "hatch": HATCHES[peer], "edgecolor": "white"}
-            bar: dict[str, Any] = {"label": LABELS[peer] if group == 0 else None} | style
-            if (relative := _relative(of["ratios"], peer)) is None:
-                axes.bar(at, np.nan, width, **bar)
-                if of["status"].get(peer, "").startswith("out of memory"):
-                    axes.text(at, 1.1, "out of memory", rotation=90, ha="center", fontsize=8)
-                continue
-            low, middle, high = relative
-            errors = [[middle - low], [high - middle]]
-            axes.bar(at, middle, width, yerr=errors, ecolor="black", **bar)
-            axes.annotate(
-                f"{middle:.2g}×" if middle < 10 else f"{middle:.0f}×",
-                (at, max(high, middle)),
-                xytext=(0, 3),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8,
-            )
+        x = np.arange(len(datasets)) + (place - (len(peers) - 1) / 2) * width
+        low, middle, high = np.transpose([_relative(of["ratios"], peer) for of in datasets])
+        style: dict[str, Any] = {
+            "color": COLORS[peer],
+            "hatch": HATCHES[peer],
+            "edgecolor": "white",
+        }
+        errors = [middle - low, high - middle]
+        axes.bar(x, middle, width, yerr=errors, ecolor="black", label=LABELS[peer], **style)
+        for at, value, top, of in zip(x, middle, high, datasets, strict=True):
+            if np.isfinite(value):
+                text = f"{value:.2g}×" if value < 10 else f"{value:.0f}×"
+                offset: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points"}
+                axes.annotate(text, (at, max(top, value)), **offset, ha="center", fontsize=8)
+            elif of["status"].get(peer, "").startswith("out of memory"):
+                axes.text(at, 1.1, "out of memory", rotation=90, ha="center", fontsize=8)
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_yscale("log")
     _plain_numbers(axes.yaxis)
@@ -85,13 +81,13 @@ def epoch_figure(datasets: Records) -> Figure:
     return figure
 
 
-def _relative(ratios: Mapping[str, Any], peer: str) -> list[float] | None:
-    """Quartiles and median as multiples of ours, in ascending order."""
+def _relative(ratios: Mapping[str, Any], peer: str) -> list[float]:
+    """Quartiles and median as multiples of ours, in ascending order; NaN where there are none."""
     if peer == "ours":
         return [1.0, 1.0, 1.0]
     ratio = ratios.get("ours/dense" if peer == "dense" else f"{peer}/ours")
     if ratio is None:
-        return None
+        return [np.nan] * 3
     return sorted(1 / value if peer == "dense" else value for value in ratio.values())
 
 
@@ -106,18 +102,21 @@ def growth_figure(sizes: Records) -> Figure:
         "seconds": ("seconds per epoch", seconds, {"color": COLORS["ours"], "marker": "o"}),
         "memory": ("peak memory, GiB", memory, {"color": COLORS["plain"], "marker": "s"}),
     }
+    powers = exponents(sizes)
     for axes, (name, panel) in zip(figure.subplots(1, 2), panels.items(), strict=True):
-        (title, values, style), power = panel, exponents(sizes)[name]
-        middle = np.exp(np.mean(np.log(values) - power * np.log(nodes)))
-        label = f"nodes^{power:.2f}"
-        axes.plot(nodes, middle * nodes**power, "--", color="black", linewidth=1, label=label)
+        title, values, style = panel
+        middle = np.exp(np.mean(np.log(values) - powers[name] * np.log(nodes)))
+        line: dict[str, Any] = {
+            "color": "black",
+            "linewidth": 1,
+            "label": f"nodes^{powers[name]:.2f}",
+        }
+        axes.plot(nodes, middle * nodes ** powers[name], "--", **line)
         axes.plot(nodes, values, label="measured", **style)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log", xlabel="nodes")
         _plain_numbers(axes.yaxis)
         axes.set_xticks(nodes, [f"{count:,.0f}" for count in nodes], fontsize=8)
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlabel("nodes")
         axes.legend(fontsize=8, frameon=False)
         _frame(axes, title)
     return figure
@@ -147,15 +146,15 @@ def standings(fits: Records, stored: ComparisonTable, metric: str) -> dict[str, 
     seconds = {(fit["method"], fit["graph"]): fit.get("seconds") for fit in fits}
     standings = {}
     for method in QUALITY:
-        pairs = []
+        differences, ratios = [], []
         for graph in dict.fromkeys(fit["graph"] for fit in fits):
             theirs, ours = (stored.values(name, graph, metric) for name in (method, "linear"))
             cost, reference = (seconds.get((name, graph)) for name in (method, "linear"))
             if theirs and ours and cost and reference:
-                pairs.append((mean(theirs) - mean(ours), cost / reference))
-        if pairs:
-            differences, ratios = zip(*pairs, strict=True)
-            standings[method] = Standing(mean(differences), median(ratios), len(pairs))
+                differences.append(mean(theirs) - mean(ours))
+                ratios.append(cost / reference)
+        if ratios:
+            standings[method] = Standing(mean(differences), median(ratios), len(ratios))
     return standings
 
 
@@ -171,9 +170,8 @@ def quality_figure(fits: Records, stored: ComparisonTable) -> Figure:
             (points[f"{find_row(method).title} ({graphs})"],) = axes.plot(
                 ratio, difference, marker, color=color, markersize=14 if marker == "*" else 8
             )
-        axes.set_xscale("log")
+        axes.set(xscale="log", xlabel="time of a fit, LinearGATE = 1")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.set_xlabel("time of a fit, LinearGATE = 1")
         _frame(axes, title)
     panels[0].set_ylabel("points above LinearGATE")
     figure.legend(

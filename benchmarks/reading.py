@@ -57,7 +57,7 @@ def write_tables(folder: Path, n: int, edges: int, columns: int) -> dict[str, An
 
 def read(folder: Path) -> Graph:
     """The graph with the features that GATE learns from."""
-    return GATE().prepare(read_graph(folder / "edges.parquet", folder / "nodes.parquet"))
+    return GATE().prepare(read_graph(folder / "edges.parquet", folder / "nodes.parquet")).graph
 
 
 def time_reading(folder: Path) -> dict[str, Any]:

@@ -177,19 +177,16 @@ def layouts(measured: Records) -> str:
 
 
 def estimate(runs: Records) -> str:
-    """Estimated and measured: medians, and quartiles of the ratio."""
+    """Estimated and measured memory: medians, and quartiles of the ratio."""
     rows = [
         [
             f"{run['nodes']:,}",
             run["case"],
             *_estimated(run["peak_memory_mb"]),
-            *_estimated(run["seconds"]),
         ]
         for run in runs
     ]
-    heads = ["nodes", "case", "peak, MiB: estimated", "measured", "error"]
-    seconds = f"s of {runs[0]['epochs']} epochs: estimated"
-    return markdown([*heads, seconds, "measured", "error"], rows)
+    return markdown(["nodes", "case", "peak, MiB: estimated", "measured", "error"], rows)
 
 
 def _estimated(of: Record) -> list[str]:

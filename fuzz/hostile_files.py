@@ -96,8 +96,8 @@ def parquet_rows(n: int) -> bytes:
 def lying_page() -> bytes:
     """A page that states a size of 2 GB, in a file whose footer is right."""
     content = bytearray(parquet(pa.table({"source": ["a"], "target": ["b"]})))
-    found = content.index(b"\x15\x00\x15")  # the fields of a header: kind, then sizes
-    content[found + 3 : found + 4] = b"\xfe\xff\xff\xff\x0f"
+    header = content.index(b"\x15\x00\x15")  # the fields of a header: kind, then sizes
+    content[header + 3 : header + 4] = b"\xfe\xff\xff\xff\x0f"
     return bytes(content)
 
 

@@ -140,6 +140,17 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} % of {whole:,}" if whole else "–"
 
 
+def processors() -> str:
+    """One row per setting under which the numerical tests were run."""
+    rows = []
+    for name, setting in _read(RESULTS / "processors.json")["settings"].items():
+        libraries = Counter(computation.partition(" ")[0] for computation in setting["changed"])
+        changed = ", ".join(f"{count} of {library}" for library, count in libraries.items())
+        outcome = {True: "pass", False: "fail", None: "not run"}[setting.get("passed")]
+        rows.append((name, changed or "none", outcome))
+    return markdown(["setting", "computations with other bits", "tests"], rows, "---")
+
+
 def floors() -> str:
     """The lowest versions that were installed together."""
     versions = _read(RESULTS / "floors.json")["versions"]
@@ -147,7 +158,7 @@ def floors() -> str:
 
 
 def tables() -> dict[str, str]:
-    made = (fuzzing, robustness, hostile_files, stores, refusals, coverage, floors)
+    made = (fuzzing, robustness, hostile_files, stores, refusals, processors, coverage, floors)
     return {table.__name__: table() for table in made}
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -62,20 +61,15 @@ def plain_graph() -> Any:
 
 def written(name: str, write: Callable[[Path], Any]) -> bytes:
     """The bytes of a file that a function writes."""
-    folder = Path(tempfile.mkdtemp())
-    try:
-        write(folder / name)
-        return (folder / name).read_bytes()
-    finally:
-        shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write(path)
+        return path.read_bytes()
 
 
-def tables(ending: str, which: int) -> bytes:
-    folder = Path(tempfile.mkdtemp())
-    try:
-        return write_graph(folder / "g", graph(), ending)[which].read_bytes()
-    finally:
-        shutil.rmtree(folder)
+def tables(name: str) -> bytes:
+    """The table of "edges" or "nodes", by the ending of its file."""
+    return written(name, lambda path: write_graph(path.parent, graph(), path.suffix))
 
 
 def parquet(table: pa.Table, **options: Any) -> bytes:
@@ -127,19 +121,21 @@ def with_member(archive: bytes, name: str) -> Callable[[bytes], bytes]:
 def matrix_market() -> list[bytes]:
     square = MATRIX.toarray()
     matrices: list[Any] = [MATRIX, square, sp.coo_array(np.triu(square)), square.astype(int)]
-    found = [written("a.mtx", lambda path, m=m: scipy.io.mmwrite(path, m)) for m in matrices]  # type: ignore[misc]
     return [
-        *found,
+        *(written("a.mtx", lambda path, m=m: scipy.io.mmwrite(path, m)) for m in matrices),  # type: ignore[misc]
         b"%%MatrixMarket matrix coordinate pattern symmetric\n% note\n3 3 2\n2 1\n 3\t1 \n",
         b"%%MatrixMarket matrix array real skew-symmetric\n2 2\n-1.5e3\n",
     ]
 
 
+def fitted(kind: str) -> Any:
+    made: Any = GATE((2,), epochs=1) if kind == "gate" else LinearGATE(n_components=2)
+    return made.set_params(random_state=0).fit(graph())
+
+
 @cache
 def model(kind: str) -> bytes:
-    made: Any = GATE((2,), epochs=1, random_state=0) if kind == "gate" else None
-    made = made or LinearGATE(n_components=2, random_state=0)
-    return written("m.safetensors", lambda path: made.fit(graph()).save(path))
+    return written("m.safetensors", lambda path: fitted(kind).save(path))
 
 
 def header(content: bytes) -> bytes:
@@ -170,16 +166,12 @@ def checkpoint() -> bytes:
 
 
 def run_record(kind: str) -> bytes:
-    folder = Path(tempfile.mkdtemp())
-    try:
-        edges, nodes = write_graph(folder / "g", graph(), ".csv")
-        made: Any = GATE((2,), epochs=1, random_state=0) if kind == "gate" else None
-        made = made or LinearGATE(n_components=2, random_state=0)
+    def write(path: Path) -> None:
+        edges, nodes = write_graph(path.parents[1], graph(), ".csv")
         inputs = {"edges": edges, "nodes": nodes}
-        write_run(folder / "run", made.fit(graph()), graph(), inputs=inputs)
-        return (folder / "run" / "run.json").read_bytes()
-    finally:
-        shutil.rmtree(folder)
+        write_run(path.parent, fitted(kind), graph(), inputs=inputs)
+
+    return written("run/run.json", write)
 
 
 SPEC = RunSpec.of(Experiment("gate", "cora", "transductive"), "public", {"preset": "authors"}, 0)
@@ -187,12 +179,8 @@ SPEC = RunSpec.of(Experiment("gate", "cora", "transductive"), "public", {"preset
 
 def stored_run() -> bytes:
     metrics = {"accuracy": 80.0, "macro_f1": 79.0, "val_accuracy": 78.0}
-    folder = Path(tempfile.mkdtemp())
-    try:
-        RunStore(folder).add(SPEC, RunResult(0, metrics, 1.0, 2.0, 1))
-        return (folder / SPEC.file).read_bytes()
-    finally:
-        shutil.rmtree(folder)
+    result = RunResult(0, metrics, 1.0, 2.0, 1)
+    return written(str(SPEC.file), lambda path: RunStore(path.parents[1]).add(SPEC, result))
 
 
 def compressed(codec: str) -> Callable[[bytes], bytes]:
@@ -200,7 +188,6 @@ def compressed(codec: str) -> Callable[[bytes], bytes]:
         sink = pa.BufferOutputStream()
         with pa.output_stream(sink, compression=codec) as stream:
             stream.write(content)
-        found: bytes = sink.getvalue().to_pybytes()
-        return found
+        return bytes(sink.getvalue().to_pybytes())
 
     return wrap

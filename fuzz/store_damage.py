@@ -94,18 +94,18 @@ def answers(folder: Path, shape: Shape) -> Iterator[dict[str, Answer]]:
     """All that the store in a folder answers, part by part."""
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
     vector_index.EXACT_UP_TO = _INDEXED
-    found: dict[str, Answer] = {}
+    given: dict[str, Answer] = {}
 
     def ask(part: str, question: Callable[[], Any]) -> Any:
         try:
             with warnings.catch_warnings(action="ignore"):
                 value = question()
         except InputError as error:
-            found[part] = ["refused", str(error)]
+            given[part] = ["refused", str(error)]
         except BaseException:
-            found[part] = ["traceback", traceback.format_exc()]
+            given[part] = ["traceback", traceback.format_exc()]
         else:
-            found[part] = ["answer", repr(value) if part == "check" else _digest(value)]
+            given[part] = ["answer", repr(value) if part == "check" else _digest(value)]
             return value
 
     for version in (None, *range(1, _N_VERSIONS + 1)):
@@ -117,7 +117,7 @@ def answers(folder: Path, shape: Shape) -> Iterator[dict[str, Answer]]:
     if store is not None:
         ask("history", store.history)
         ask("check", lambda: store.check().problems)
-    yield found
+    yield given
 
 
 def _questions(store: Store, shape: Shape) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -213,8 +213,8 @@ def answers_of(folder: Path, shape: Shape) -> dict[str, Answer]:
     """The answers, in a process of its own."""
     process = StoreProcess(answers, folder, shape)
     try:
-        found = process.next()
+        given = process.next()
     finally:
         process.end()
-    del found["status"]
-    return found
+    del given["status"]
+    return given

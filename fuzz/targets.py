@@ -38,7 +38,6 @@ from fuzz.seeds import (
 from graphgate.compute.scratch import Scratch
 from graphgate.datasets.archives import read_archive
 from graphgate.datasets.unpickler import load_content
-from graphgate.estimators.estimate import check_fits
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import load_model
@@ -83,7 +82,7 @@ def prepared_run(path: Path) -> Any:
     ReadingOptions.from_dict(record.reading)
     made: Any = (LinearGATE if record.method == "linear" else GATE)(**record.settings)
     prepared = made.prepare(graph())
-    check_fits(prepared, made)
+    made.check_fits(prepared)
     return record
 
 
@@ -111,7 +110,7 @@ def _graphs() -> dict[str, Target]:
     }
     pajek = b"*Vertices 3\n1 a 0.1 0.2 box ic Red\n2 b\n3 c\n*Arcs\n1 2 3\n*Edgeslist\n1 2 3\n"
     more = {"net": [pajek, b"*Vertices 2\n*Matrix\n0 1\n1 0\n"], "edgelist": [b"a b\n1 2 0.5\n"]}
-    found = {
+    targets = {
         name: Target(
             f"g.{name}",
             read_graph,
@@ -122,20 +121,20 @@ def _graphs() -> dict[str, Target]:
         )
         for name, write in texts.items()
     }
-    found |= {
-        "csv-edges": Target("e.csv", read_graph, lambda: [tables(".csv", 0)]),
-        "csv-nodes": Target("n.csv", nodes_of, lambda: [tables(".csv", 1)]),
+    targets |= {
+        "csv-edges": Target("e.csv", read_graph, lambda: [tables("edges.csv")]),
+        "csv-nodes": Target("n.csv", nodes_of, lambda: [tables("nodes.csv")]),
         "tsv-edges": Target("e.tsv", read_graph, lambda: [b'source\ttarget\n1\t2\n"a"\t007\n']),
         "parquet-edges": Target(
             "e.parquet",
             read_graph,
             lambda: [
-                tables(".parquet", 0),
+                tables("edges.parquet"),
                 parquet(dictionary),
                 parquet(edges, compression="zstd"),
             ],
         ),
-        "parquet-nodes": Target("n.parquet", nodes_of, lambda: [tables(".parquet", 1)]),
+        "parquet-nodes": Target("n.parquet", nodes_of, lambda: [tables("nodes.parquet")]),
         "npz-graph": Target("a.npz", read_graph, sparse_archives),
         "npz-indptr": Target(
             "a.npz",
@@ -153,12 +152,12 @@ def _graphs() -> dict[str, Target]:
     # A reader of bzip2 allocates a block for every input, the smallest of which has 100 kB.
     codecs = {"gz": compressed("gzip"), "bz2": partial(bz2.compress, compresslevel=1)}
     for ending, codec in (codecs | {"zst": compressed("zstd")}).items():
-        seeds = lambda codec=codec: [codec(tables(".csv", 0))]  # noqa: E731
-        found[f"csv.{ending}"] = Target(f"e.csv.{ending}", read_graph, seeds)
-    found["csv-inside-zst"] = Target(
-        "e.csv.zst", read_graph, lambda: [tables(".csv", 0)], compressed("zstd")
+        seeds = lambda codec=codec: [codec(tables("edges.csv"))]  # noqa: E731
+        targets[f"csv.{ending}"] = Target(f"e.csv.{ending}", read_graph, seeds)
+    targets["csv-inside-zst"] = Target(
+        "e.csv.zst", read_graph, lambda: [tables("edges.csv")], compressed("zstd")
     )
-    return found
+    return targets
 
 
 def _others() -> dict[str, Target]:

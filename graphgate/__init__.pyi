@@ -29,6 +29,8 @@ from graphgate.graph.graph import Graph as Graph
 from graphgate.training.history import History as History
 from graphgate.errors import InputError as InputError
 from graphgate.errors import InputWarning as InputWarning
+from graphgate.tasks.inspection import inspect_tables as inspect_tables
+from graphgate.tasks.inspection import InspectedTables as InspectedTables
 from graphgate.graph.joining import join_graphs as join_graphs
 from graphgate.io.limits import limits as limits
 from graphgate.estimators.linear_gate import LinearGATE as LinearGATE
@@ -56,6 +58,7 @@ from graphgate.errors import TrainingWarning as TrainingWarning
 from graphgate.tasks.description import Trait as Trait
 from graphgate.scverse.domains import transfer_anndata as transfer_anndata
 from graphgate.scverse.annotate import transform_anndata as transform_anndata
+from graphgate.errors import UnclearRolesError as UnclearRolesError
 from graphgate.errors import UnknownNodesError as UnknownNodesError
 from graphgate.errors import UnknownNodesWarning as UnknownNodesWarning
 from graphgate.io.embeddings import write_embedding as write_embedding

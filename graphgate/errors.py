@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Collection, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 Subject = Literal["nodes", "edges"]
 
@@ -82,6 +82,27 @@ class UnknownNodesError(InputError, KeyError):
     """
 
     __str__ = InputError.__str__  # that of a KeyError is in quotation marks
+
+
+class UnclearRolesError(InputError):
+    """Tables do not say which columns are the ids of nodes and the two ends of edges.
+
+    roles : option -> column, the best guess, with which the tables can be read.
+
+    >>> error = UnclearRolesError("e.csv", None, {"source": "x", "target": "y"})
+    >>> error.roles
+    {'source': 'x', 'target': 'y'}
+    """
+
+    def __init__(self, edges: str = "", nodes: str | None = None, roles: Any = None) -> None:
+        self.roles: dict[str, str] = dict(roles or {})
+        given = ", ".join(f"{name}={column!r}" for name, column in self.roles.items())
+        what = "the two ends of an edge" if nodes is None else "the ends of edges and the ids of"
+        where = "" if nodes is None else f" {nodes}"
+        super().__init__(
+            f"{edges}: it is unclear which columns are {what}{where}; name them, perhaps with "
+            f"{given}"
+        )
 
 
 class DivergenceError(InputError):

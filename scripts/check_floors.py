@@ -33,7 +33,7 @@ GROUP = 12  # files of tests that share a process
 # Tests of tools for development, in a browser, of measurements and of whole groups of processes.
 LEFT_OUT = (
     *("benchmarks", "fuzzing", "page_browser", "page_exploring", "pages", "site", "wheel"),
-    *("linear_estimate", "memory", "parallel", "quality", "torchrun"),
+    *("estimate", "memory", "parallel", "quality", "torchrun"),
 )
 
 

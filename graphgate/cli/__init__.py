@@ -2,9 +2,9 @@
 
 The modules in import order:
 
-    console, program, conventions, options, method_options, outputs, inputs, embed, transform,
-    store, onnx, estimate, similar, cluster, classify, links, predict_links, outliers, serve,
-    explore, data
+    console, program, conventions, options, method_options, outputs, inputs, embed, inspect,
+    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, outliers,
+    serve, explore, data
 """
 
 from graphgate.cli.conventions import add_conventions
@@ -12,8 +12,8 @@ from graphgate.cli.program import app, main
 
 # The help lists commands in the order in which they register.
 # isort: off
-from graphgate.cli import embed, transform, store, onnx, estimate, similar, cluster, classify
-from graphgate.cli import links, predict_links, outliers, serve, explore, data
+from graphgate.cli import embed, inspect, transform, store, onnx, estimate, similar, cluster
+from graphgate.cli import classify, links, predict_links, outliers, serve, explore, data
 
 add_conventions(app)
 
@@ -25,6 +25,7 @@ __all__ = [
     "embed",
     "estimate",
     "explore",
+    "inspect",
     "links",
     "main",
     "onnx",

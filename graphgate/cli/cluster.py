@@ -63,8 +63,8 @@ def cluster(
     if describe is not None:
         from graphgate.tasks.description import read_attributes
 
-        options = graphgate.ReadingOptions(label=labeled.label, words=words or ())
-        described = read_attributes(describe, vectors.ids, id=labeled.id, options=options)
+        options = labeled.reading(vectors, words or ())
+        described = read_attributes(describe, vectors.ids, id=options.id, options=options)
     result = graphgate.cluster(
         vectors, n_clusters, method=method, labels=labels, described=described, random_state=seed
     )

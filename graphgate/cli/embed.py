@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -32,6 +31,7 @@ from graphgate.errors import InputError
 from graphgate.estimators.registry import method_of
 
 if TYPE_CHECKING:
+    from graphgate.estimators.embedder import Prepared
     from graphgate.estimators.loading import Estimator
     from graphgate.estimators.runs import Rerun
 
@@ -67,6 +67,7 @@ _REPEATED |= {name for name, option in METHOD_OPTIONS.items() if option.paramete
 class _Run(NamedTuple):
     """A fitted estimator, and what it was fitted on.
 
+    prepared : the graph as `fit` takes it.
     inputs : "edges" and, if there is a node table, "nodes" -> file.
     reading : how they were read.
     rerun : of a repeated run.
@@ -74,6 +75,7 @@ class _Run(NamedTuple):
 
     estimator: Estimator
     graph: graphgate.Graph
+    prepared: Prepared
     inputs: dict[str, Path]
     reading: dict[str, Any]
     cost: Cost
@@ -117,8 +119,8 @@ def embed(
     """
     if repeat is None and edges is None:
         raise typer.BadParameter("give the graph: EDGES and, optionally, --nodes FILE")
-    if repeat is None and out is None and run is None and store is None:
-        raise typer.BadParameter("give an output: --out FILE, --run FOLDER or --store FOLDER")
+    if edges is not None and repeat is None and out is None and run is None and store is None:
+        out = Path(f"{edges.name.partition('.')[0]}-embedding.parquet")
     by_method = {name: given[name] for name in ("attention", "scores")}
     outputs = Outputs(out, model, reconstruction, page, run, store, **by_method)
     if repeat is not None:
@@ -147,17 +149,21 @@ def _fit(
     graph = options.read(edges, nodes)
     print_graph(graph)
     prepared = prepare(estimator, graph, edges, nodes, force=force)
-    outputs.check_names(graph, estimator)
+    if graph.attributes is not None:
+        say(str(graphgate.InspectedTables.of(graph, prepared.encoder)), err=True)
+    outputs.check_names(graph, prepared.graph.feature_names)
     with measured() as cost:
         estimator.fit(prepared)
     inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
-    return _Run(estimator, graph, inputs, options.reading().to_dict(), cost)
+    reading = estimator.notes_.setdefault("reading", options.reading().to_dict())
+    return _Run(estimator, graph, prepared, inputs, reading, cost)
 
 
 def _repeat(folder: Path, edges: Path | None, nodes: Path | None, *, force: bool) -> _Run:
     with measured() as cost:
         again = graphgate.rerun(folder, edges, nodes, force=force)
-    return _Run(again.gate, again.graph, again.inputs, again.record.reading, cost, again)
+    reading = again.record.reading
+    return _Run(again.gate, again.graph, again.prepared, again.inputs, reading, cost, again)
 
 
 def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
@@ -168,10 +174,11 @@ def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
         say(sentence)
     if table := summary.table():
         say(table)
-    estimator.notes_["reading"] = result.reading
-    outputs.write(graph, estimator, estimator.embedding_, partial(estimator.encode, graph))
+    estimator.notes_.setdefault("reading", result.reading)
+    encoded = estimator.encode(result.prepared) if outputs.beyond_vectors else None
+    outputs.write(graph, estimator, estimator.embedding_, encoded)
     if outputs.store is not None:
-        graphgate.Store.create(outputs.store, graph, estimator)
+        graphgate.Store.create(outputs.store, graph, estimator, encoded)
         say(f"created the store {outputs.store}")
     if outputs.run is not None:
         graphgate.write_run(
@@ -183,6 +190,7 @@ def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
             command=command_line(),
             threads=None if again is None else again.record.threads,
             metrics=spent,
+            encoded=encoded,
         )
         say(f"wrote the run to {outputs.run}")
     content = {

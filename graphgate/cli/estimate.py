@@ -25,7 +25,6 @@ from graphgate.cli.program import EMBEDDINGS, app
 
 if TYPE_CHECKING:
     from graphgate.estimators.estimate import Estimate
-    from graphgate.estimators.linear_estimate import LinearEstimate
 
 OF_METHODS = only_options(
     "components", "no_structure", "dims", "activation", "epochs", "batch_size"
@@ -56,9 +55,8 @@ def estimate(
 ) -> None:
     """Estimate the memory and time of a run, and whether it fits on this machine.
 
-    Give a graph, or its size. Memory is computed from the sizes of all arrays. The time of the
-    linear method is computed from the speed of this machine; for GATE, a few epochs are run on the
-    graph or, if it is large, on a similar but smaller one.
+    Give a graph, or its size. Memory is computed from the sizes of all arrays, time from the
+    operations and the speed of this machine. `graphgate embed` follows the same plan.
     """
     chosen, params = choose_method(method, given)
     counts = (nodes_count, edges_count, features)
@@ -84,16 +82,14 @@ def estimate(
     )
     print_table(["", "estimate"], _rows(result))
     content = asdict(result) | {"plan": result.plan.sentence()}
-    hint = ""
-    if isinstance(result, graphgate.Estimate):
-        content["seconds"] = result.seconds
-        hint = f"; {fitting_dims(result.fitting_dims)}"
     if not result.fits:
+        dims = result.fitting_dims
+        hint = "" if dims is None else f"; {fitting_dims(dims)}"
         say(f"the run does not fit into memory{hint}")
     write_result(json, {"method": chosen}, content)
 
 
-def _rows(result: Estimate | LinearEstimate) -> list[list[str]]:
+def _rows(result: Estimate) -> list[list[str]]:
     """The estimate as a table."""
     from graphgate.compute.machine import format_bytes
     from graphgate.compute.speed import format_seconds
@@ -103,11 +99,11 @@ def _rows(result: Estimate | LinearEstimate) -> list[list[str]]:
         ["plan", result.plan.sentence()],
         ["graph", format_bytes(result.graph_bytes)],
         ["fit, in addition", format_bytes(result.training_bytes)],
-        *([["files", format_bytes(disk)]] if (disk := getattr(result, "disk_bytes", 0)) else []),
+        *([["files", format_bytes(result.disk_bytes)]] if result.disk_bytes else []),
         ["available memory", "unknown" if available is None else format_bytes(available)],
-        ["fit", "—" if result.seconds is None else format_seconds(result.seconds)],
+        ["fit", format_seconds(result.seconds)],
     ]
-    if isinstance(result, graphgate.Estimate):
-        epoch = "—" if result.time is None else format_seconds(result.time.epoch)
+    if result.epochs is not None:
+        epoch = format_seconds(result.seconds / result.epochs)
         rows.append([f"each of {result.epochs:,} epochs", epoch])
     return rows

@@ -21,6 +21,7 @@ from graphgate.estimators.registry import EMBEDDERS, find_method, method_of
 if TYPE_CHECKING:
     import numpy as np
 
+    from graphgate.estimators.embedder import Prepared
     from graphgate.estimators.loading import Estimator
 
 
@@ -112,16 +113,15 @@ def prepare(
     nodes: Path | None,
     *,
     force: bool = False,
-) -> graphgate.Graph:
+) -> Prepared:
     """The graph as `fit` takes it; refused if a fit does not fit into memory, unless forced."""
     from graphgate.compute.machine import shortage
-    from graphgate.estimators.estimate import check_fits
 
     with naming_files(edges, nodes):
         prepared = estimator.prepare(graph)
     try:
         if not force:
-            check_fits(prepared, estimator)
+            estimator.check_fits(prepared)
     except MemoryLimitError as error:
         limited = estimator.memory_limit is not None
         hint = "" if limited else "; `graphgate embed --force` runs it anyway"

@@ -47,10 +47,12 @@ class SplitOptions:
         self, edges: Path | None, graph: graphgate.Graph, options: GraphOptions
     ) -> dict[str, Any]:
         """Those of `evaluate_links`."""
+        from graphgate.io.reading_options import reading_of
+
         return {
             "val_size": self.val,
             "test_size": self.test,
-            **self._held_out(edges, graph, options.reading()),
+            **self._held_out(edges, graph, reading_of(graph) or options.reading()),
             "negatives": self.negatives,
             "node_types": None if self.types is None else _types(graph, self.types),
             "n_splits": self.splits,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -87,8 +88,8 @@ Json = Annotated[
 ]
 
 
-def _option(*names: str, help: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Reading tables")
+def _option(*names: str, help: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel="Reading tables")
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,15 @@ class GraphOptions:
         list[str] | None,
         _option("--category", help="Numeric column to treat as categories; repeatable."),
     ] = None
+    kinds: Annotated[
+        list[str] | None,
+        _option(
+            "--kind",
+            metavar="NAME=KIND",
+            help="What a node column is read as: number, date, category, text, list, drop, …; "
+            "repeatable.",
+        ),
+    ] = None
     unknown_nodes: Annotated[
         str | None,
         _option(
@@ -153,7 +163,13 @@ class GraphOptions:
 
     def given(self) -> list[str]:
         """The options of reading that are given."""
-        named = vars(self) | {"category": self.categories, "categories": None, "no_scale": None}
+        named = vars(self) | {
+            "category": self.categories,
+            "categories": None,
+            "kind": self.kinds,
+            "kinds": None,
+            "no_scale": None,
+        }
         return [f"--{name.replace('_', '-')}" for name, value in named.items() if value is not None]
 
     def reading(self, gate: Estimator | None = None) -> graphgate.ReadingOptions:
@@ -162,9 +178,24 @@ class GraphOptions:
         if gate is not None:
             options = gate.notes_.get("reading", {}) | {"directed": gate.fitted_on_.directed}
         given = {name: value for name, value in asdict(self).items() if value is not None}
+        named = {*given.get("words", ()), *given.get("categories", ())}
+        known = {name: kind for name, kind in options.get("kinds", {}).items() if name not in named}
+        kinds = known | _kinds(given.pop("kinds", ()))
         options |= {name: given[name] for name in given if name != "no_scale"}
+        options["kinds"] = kinds
         options |= {name: options[name] or None for name in ("weight", "label") if name in options}
         return graphgate.ReadingOptions.from_dict(options)
+
+
+def _kinds(pairs: Iterable[str]) -> dict[str, str]:
+    """Column -> kind, from NAME=KIND."""
+    kinds = {}
+    for pair in pairs:
+        name, sign, kind = pair.rpartition("=")
+        if not sign:
+            raise InputError(f"--kind takes NAME=KIND, got {pair!r}")
+        kinds[name] = kind
+    return kinds
 
 
 @dataclass(frozen=True)
@@ -178,12 +209,30 @@ class LabelOptions:
     id: Annotated[str, typer.Option("--id", help="Column with the node id in that table.")] = "id"
     label: Annotated[str, typer.Option(help="Column with the label in that table.")] = "label"
 
+    def as_read(self, embedding: graphgate.Embedding) -> LabelOptions:
+        """The columns that are given, or else as the graph of the embedding was read."""
+        read = embedding.reading
+        if read is None:
+            return self
+        id = read.id if self.id == "id" else self.id
+        label = read.label if self.label == "label" and read.label else self.label
+        return replace(self, id=id, label=label)
+
+    def reading(
+        self, embedding: graphgate.Embedding, words: Sequence[str]
+    ) -> graphgate.ReadingOptions:
+        """How a table of the nodes is read, with these columns as words."""
+        named = self.as_read(embedding)
+        known = {} if embedding.reading is None else embedding.reading.kinds
+        kinds = {name: kind for name, kind in known.items() if name not in words}
+        return graphgate.ReadingOptions(id=named.id, label=named.label, words=words, kinds=kinds)
+
     def read(self, embedding: graphgate.Embedding) -> list[Any] | None:
         """Labels from the table, or the embedding's own; None where no node has one."""
-        labels = embedding.labels
+        labels, named = embedding.labels, self.as_read(embedding)
         if self.nodes is not None:
             from graphgate.tasks.classification import read_labels, warn_of_label
 
-            warn_of_label(embedding.columns, self.label)
-            labels = read_labels(self.nodes, embedding.ids, id=self.id, label=self.label)
+            warn_of_label(embedding.columns, named.label)
+            labels = read_labels(self.nodes, embedding.ids, id=named.id, label=named.label)
         return None if labels is None or all(value is None for value in labels) else labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,10 @@ from graphgate.cli.console import STDOUT, answer, print_table, say
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from graphgate.compute.neighbors import SimilarNodes
+    from graphgate.estimators.fitted import Encoded
     from graphgate.estimators.loading import Estimator
 
 _ID_COLUMNS = ("node_id", "similar_id", "source", "target")
@@ -36,7 +35,13 @@ class Outputs:
     attention: Path | None = None
     scores: Path | None = None
 
-    def check_names(self, graph: graphgate.Graph, gate: Estimator) -> None:
+    @property
+    def beyond_vectors(self) -> bool:
+        """Whether more than vectors is asked of the model."""
+        others = (self.reconstruction, self.page, self.run, self.store, self.attention, self.scores)
+        return any(others)
+
+    def check_names(self, graph: graphgate.Graph, feature_names: Sequence[str] | None) -> None:
         """Before training: the formats can store these ids, labels and feature names."""
         from graphgate.io.embeddings import LABEL_ENDINGS, stored_names
         from graphgate.io.model_outputs import check_feature_names
@@ -47,19 +52,16 @@ class Outputs:
         if self.run is not None:
             stored_names(".parquet", graph.ids, labels)
         if self.reconstruction is not None:
-            check_feature_names(self.reconstruction, getattr(gate, "feature_names_in_", None))
+            check_feature_names(self.reconstruction, feature_names)
 
     def write(
         self,
         graph: graphgate.Graph,
         gate: Estimator,
         vectors: np.ndarray,
-        encode: Callable[[], Any],
+        encoded: Encoded | None,
     ) -> None:
-        """Write the files that were requested.
-
-        encode : computes what there is besides vectors.
-        """
+        """Write the files that were requested; `encoded` if they have more than vectors."""
         from graphgate.io.model_outputs import write_reconstruction
 
         if self.embedding is not None:
@@ -67,9 +69,8 @@ class Outputs:
         if self.model is not None:
             gate.save(self.model)
             say(f"wrote the model to {self.model}")
-        if not any((self.attention, self.scores, self.reconstruction, self.page)):
+        if encoded is None:
             return
-        encoded = encode()
         if (path := self.attention or self.scores) is not None:
             edge_values = encoded.edge_values
             if edge_values is None:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shlex
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ import typer
 
 import graphgate
 from graphgate.cli.console import check_delivered, lose, prepare_streams, printing, say
-from graphgate.errors import InputError, InputWarning, TrainingWarning, printable
+from graphgate.errors import InputError, InputWarning, TrainingWarning, UnclearRolesError, printable
 
 # The command groups of the help, in the order in which a user meets them.
 EMBEDDINGS, ANSWERS, PICTURES, PAPER = (
@@ -94,6 +95,9 @@ def _run() -> int:
 
 def _message(error: Exception) -> str | None:
     """What a user did wrong, empty if it was printed; None for a bug in the program."""
+    if isinstance(error, UnclearRolesError):
+        given = [part for name, column in error.roles.items() for part in (f"--{name}", column)]
+        return f"{error}: {shlex.join(['graphgate', *sys.argv[1:], *given])}"
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, _UsageError):

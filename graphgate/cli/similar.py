@@ -59,8 +59,10 @@ def similar(
     if edges is not None:
         from graphgate.tasks.comparison import compare_similar
 
+        reading = {} if vectors.reading is None else vectors.reading.to_dict()
+        graph = graphgate.read_graph(edges, nodes, **reading)
         model = None if explain is None else graphgate.load_model(explain)
-        shared = compare_similar(graphgate.read_graph(edges, nodes), neighbors, model=model)
+        shared = compare_similar(graph, neighbors, model=model)
         rows = [row | _told(traits) for row, traits in zip(rows, shared, strict=True)]
     write_result(json, {"similar": [_plain(row) for row in rows]})
     if out is not None:

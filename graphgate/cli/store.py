@@ -64,7 +64,7 @@ def create(
     print_graph(graph)
     with naming_files(edges, nodes):
         estimator.fit(prepare(estimator, graph, edges, nodes))
-        estimator.notes_["reading"] = options.reading().to_dict()
+        estimator.notes_.setdefault("reading", options.reading().to_dict())
         created = graphgate.Store.create(folder, graph, estimator)
     say(f"created {folder} with {len(created):,} vectors of size {created.info().n_components}")
 

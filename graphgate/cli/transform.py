@@ -68,12 +68,12 @@ def transform(
         hint = "" if with_edges else "; or pass the graph they are in with --with and --with-nodes"
         raise InputError(f"{error}{hint}") from None
     print_graph(graph)
-    outputs.check_names(graph, gate)
+    outputs.check_names(graph, getattr(gate, "feature_names_in_", None))
     with naming_files(edges, nodes):
         encoded = gate.encode(graph)
     if only == "all":
         vectors = encoded.embedding
-        outputs.write(graph, gate, vectors, lambda: encoded)
+        outputs.write(graph, gate, vectors, encoded)
         return
     vectors = encoded.embedding[new]
     embedding = graphgate.Embedding(graph.ids[new], vectors, columns=graph.columns)

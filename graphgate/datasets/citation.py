@@ -209,14 +209,14 @@ def verify_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> l
     places = [
         place for place in (named_folder(folder), cache_folder("planetoid")) if place is not None
     ]
-    found = [
+    statuses = [
         FileStatus(str(place), file, _status((place / file).read_bytes, CHECKSUMS[file]))
         for place in dict.fromkeys(places)
         for file in planetoid.file_names(name)
     ]
     file = f"{name}.npz"
     status = _status(partial(bundled.bundled_bytes, name), bundled.CHECKSUMS[file])
-    return [*found, FileStatus(BUNDLED, file, status)]
+    return [*statuses, FileStatus(BUNDLED, file, status)]
 
 
 def check_name(name: str) -> None:

@@ -2,7 +2,7 @@
 
 The modules in import order:
 
-    hyperparameters, codec, base, region, fitted, registry, persistence, embedder, equal_vectors,
+    hyperparameters, codec, base, region, fitted, registry, persistence, equal_vectors, embedder,
     reconstruction_errors, linear_fit, linear_gate, onnx_file, gate_fit, gate, loading,
-    linear_estimate, estimate, runs
+    estimate, runs
 """

@@ -9,7 +9,7 @@ not fit what the estimator was fitted on is refused.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -49,6 +49,17 @@ class GraphKind:
         return cls(content, graph.directed, graph.weighted, graph.n_edges > 0)
 
 
+class Given(NamedTuple):
+    """What an estimator learns from: a graph with features, and how they were made.
+
+    encoder : of attributes; None where features were given.
+    """
+
+    graph: Graph
+    kind: GraphKind
+    encoder: AttributeEncoder | None
+
+
 class GraphEstimator(BaseEstimator):
     """What embedders and classifiers of nodes share: the graph with features, in `fit` and after.
 
@@ -62,38 +73,34 @@ class GraphEstimator(BaseEstimator):
 
     encoder_: AttributeEncoder | None
     fitted_on_: GraphKind
-    _prepared: Graph | None = None
-
-    def prepare(self, graph: Graph) -> Graph:
-        """The graph with the features that `fit` learns from, for looking at it beforehand.
-
-        This learns `encoder_`. A following `fit` of the result is the same as one of `graph`, but
-        does not encode it again.
-        """
-        self._prepared = self._graph_to_fit(graph)
-        return self._prepared
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "fitted_on_") and self._prepared is None
+        return hasattr(self, "fitted_on_")
 
     def _graph_to_fit(self, X: Any, adjacency: Any = None) -> Graph:
         """The graph with features to learn from; records what `_checked_graph` accepts."""
-        prepared = self.__dict__.pop("_prepared", None)
-        if prepared is not None and X is prepared and adjacency is None:
-            return prepared
-        self.__dict__.pop("feature_names_in_", None)
-        graph = self._as_graph(X, adjacency, reset=True)
-        self.fitted_on_ = GraphKind.of(graph)
-        self.encoder_ = None
+        given = self._given(X, adjacency)
+        self._learned_from(given)
+        return given.graph
+
+    def _given(self, X: Any, adjacency: Any = None) -> "Given":
+        """The graph with features to learn from, as an encoder learned from it encodes it."""
+        graph, encoder = self._as_graph(X, adjacency, reset=True), None
+        kind = GraphKind.of(graph)
         if graph.x is None:
             attributes = _attributes(graph)
             scale = hyperparameters.boolean("scale", getattr(self, "scale", True))
-            self.encoder_ = AttributeEncoder(scale).fit(attributes)
-            graph = self._encoded(graph, attributes)
-        self.n_features_in_ = graph.n_features
-        if graph.feature_names is not None:
-            self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
-        return graph
+            encoder = AttributeEncoder(scale).fit(attributes)
+            graph = _with_features(graph, encoder, attributes)
+        return Given(graph, kind, encoder)
+
+    def _learned_from(self, given: "Given") -> None:
+        """Record what `_checked_graph` accepts."""
+        self.fitted_on_, self.encoder_ = given.kind, given.encoder
+        self.n_features_in_ = given.graph.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if given.graph.feature_names is not None:
+            self.feature_names_in_ = np.array(given.graph.feature_names, dtype=object)
 
     def _checked_graph(self, X: Any, adjacency: Any = None) -> Graph:
         """The graph, if it fits what `fit` was given.
@@ -156,7 +163,8 @@ class GraphEstimator(BaseEstimator):
                 self._check_content("features")
             dtypes = [np.float32, np.float64]
             x = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
-            graph = Graph(x, adjacency)
+            names = getattr(self, "feature_names_in_", None) if reset else None
+            graph = Graph(x, adjacency, feature_names=None if names is None else names.tolist())
         if reset and adjacency is None:
             self._warn_of_no_edges()
         # In an array, a weight of 1 is a weight.
@@ -176,7 +184,7 @@ class GraphEstimator(BaseEstimator):
             "adjacency= (an empty one for nodes without edges), which a pipeline passes on only if "
             "set_fit_request(adjacency=True) and set_transform_request(adjacency=True) ask for it",
             InputWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _check_content(self, given: Content) -> None:
@@ -200,8 +208,7 @@ class GraphEstimator(BaseEstimator):
         attributes = graph.attributes if attributes is None else attributes
         if attributes is None or self.encoder_ is None:
             return graph
-        x = self.encoder_.transform(attributes)
-        return graph.with_x(x, self.encoder_.get_feature_names_out(), copy=False)
+        return _with_features(graph, self.encoder_, attributes)
 
 
 class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
@@ -237,6 +244,11 @@ class GraphEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def _with_features(graph: Graph, encoder: AttributeEncoder, attributes: Attributes) -> Graph:
+    """The graph with features, in the order of `feature_names_in_`."""
+    return graph.with_x(encoder.transform(attributes), encoder.get_feature_names_out(), copy=False)
 
 
 def is_graphs(X: Any) -> bool:

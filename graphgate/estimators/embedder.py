@@ -2,22 +2,49 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
 
-from graphgate.errors import InputError
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.machine import available_bytes, room_within, shortage
+from graphgate.compute.plan_log import Plan, log_plan, log_traffic
+from graphgate.compute.processes import Processes, current_processes
+from graphgate.errors import InputError, MemoryLimitError
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.base import GraphEmbedder
+from graphgate.estimators.base import Given, GraphEmbedder, GraphKind
+from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Encoded, Fitted, Summary
 from graphgate.estimators.persistence import SavedModel, deciding, not_a_model
 from graphgate.estimators.registry import method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.provenance import versions
+from graphgate.io.reading_options import reading_of
 from graphgate.linear.attribution import SimilarityParts
+from graphgate.preprocessing.attribute_encoder import AttributeEncoder
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A graph as a fit takes it, and how it will be fitted.
+
+    graph : with features, which `encoder` made if it is not None.
+    kind : of the graph that was given.
+    processes : those that share the fit.
+    available : bytes for the fit, None where unknown.
+    """
+
+    graph: Graph
+    kind: GraphKind
+    encoder: AttributeEncoder | None
+    processes: Processes
+    plan: Any
+    available: int | None
 
 
 class Embedder(GraphEmbedder):
@@ -34,16 +61,100 @@ class Embedder(GraphEmbedder):
     _params: dict[str, Any]  # that were used, as far as they decide the result
     memory_limit: float | str | None
 
+    def prepare(
+        self, X: Any, adjacency: Any = None, processes: Processes | None = None
+    ) -> "Prepared":
+        """What `fit` is given, encoded, with the plan of the fit; `fit` and `encode` take it too.
+
+        processes : those that share the fit; by default, those that torchrun has started.
+        """
+        given, processes = self._given(X, adjacency), processes or current_processes()
+        return Prepared(*given, processes, *self.planned(GraphCounts.of(given.graph), processes))
+
+    def planned(
+        self, counts: GraphCounts, processes: Processes, loading: int = 0
+    ) -> tuple[Plan, int | None]:
+        """The plan for a graph of this size, and the memory that there is for it.
+
+        That is the least that any of the processes has; None where it is unknown, as on devices
+        other than the CPU.
+
+        loading : bytes of the graph, where it is not in memory yet.
+        """
+        available = room_within(arguments.memory_limit(self.memory_limit))
+        if available is None and str(getattr(self, "device", "cpu")).startswith("cpu"):
+            free = available_bytes()
+            available = None if free is None else free // processes.local_size
+        available = processes.least(available)
+        if available is not None:
+            available -= loading
+        return self.plan(counts, available, processes.size), available
+
+    def plan(self, counts: GraphCounts, available: int | None = None, n_processes: int = 1) -> Plan:
+        """How a graph of this size is fitted, in this many bytes beside it; None is unlimited."""
+        raise NotImplementedError
+
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`.
 
         Without an adjacency there are no edges.
         """
+        prepared = X if isinstance(X, Prepared) else self.prepare(X, adjacency)
+        if self.memory_limit is not None:
+            self.check_fits(prepared)
+        processes = prepared.processes
+        seed = arguments.seed(getattr(self, "random_state", 0))
+        seed = int(processes.broadcast(torch.tensor(seed)))
+        log_plan(processes, prepared.plan)
+        self.fit_, self.embedding_, used = self._learn(prepared, seed)
+        log_traffic(processes)
+        self._learned_from(Given(prepared.graph, prepared.kind, prepared.encoder))
+        self._params = self._deciding_params(random_state=seed, **used)
+        reading = reading_of(prepared.graph)
+        self.notes_ = {} if reading is None else {"reading": reading.to_dict()}
+        warn_of_equal_vectors(self.embedding_, prepared.graph)
+        return self
+
+    def _learn(self, prepared: "Prepared", seed: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
+        """What is learned, the embedding, and what some parameters stand for."""
         raise NotImplementedError
+
+    def keeps_within(self, plan: Plan, available: int | None) -> bool:
+        """Whether a plan keeps within this many bytes.
+
+        A limit may be exceeded by a fifth: what libraries take is not known exactly.
+        """
+        limit = arguments.memory_limit(self.memory_limit) or 0
+        return available is None or plan.bytes <= available + limit // 5
+
+    def check_fits(self, prepared: "Prepared") -> None:
+        """Raise `MemoryLimitError` if a fit needs more memory than is available."""
+        plan, available = prepared.plan, prepared.available
+        if available is None or self.keeps_within(plan, available):
+            return
+        dims, hint = plan.fitting_dims(available), f"; {plan.remedy}"
+        if dims is not None:
+            hint = f"; dims={dims} would fit" if dims else "; no dims would fit"
+        available, limited = max(0, available), self.memory_limit is not None
+        raise MemoryLimitError(
+            f"the fit {shortage(plan.bytes, available, limited=limited)}{hint}",
+            needed=plan.bytes,
+            available=available,
+            fitting_dims=dims,
+        )
 
     def encode(self, X: Any, *, adjacency: Any = None) -> Encoded:
         """All that the model computes for a graph, from one pass over it."""
+        if isinstance(X, Prepared):
+            return self._encode(X.graph)
+        return self._encode(self._encoded(self._checked_graph(X, adjacency)))
+
+    def _encode(self, graph: Graph) -> Encoded:
         raise NotImplementedError
+
+    def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """X̂, the features of the nodes as the model reconstructs them, (N, F), dense."""
+        return self.encode(X, adjacency=adjacency).reconstruction()
 
     def predict_links(self, graph: Graph, n: int = 100) -> tuple[np.ndarray, Any]:
         """The likeliest edges that a graph does not have, by methods that propose any."""

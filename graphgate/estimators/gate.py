@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 
 from graphgate.compute.counts import GraphCounts
-from graphgate.compute.machine import room_within
-from graphgate.compute.processes import current_processes
+from graphgate.compute.processes import Processes
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.embedder import Embedder
+from graphgate.estimators.embedder import Embedder, Prepared
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.gate_fit import EmbeddedGraph, GATEFit
@@ -24,6 +22,7 @@ from graphgate.linear.weights import MOST_SOURCES
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.training.loop import Schedule
+from graphgate.training.memory import fitting_plan
 from graphgate.training.plan import TrainingPlan, part_size
 from graphgate.training.run import Start, TrainingRun
 
@@ -36,8 +35,8 @@ class GATE(Embedder):
     singular vectors of the features and stops when the loss has flattened. The presets follow the
     reference implementation and the paper.
 
-    Without a preset, columns of attributes count as much as the rest of the data supports them, by the
-    weights that `LinearGATE` chooses; `encoder_.weights_` has them.
+    Without a preset, columns of attributes count as much as the rest of the data supports them,
+    by the weights that `LinearGATE` chooses; `encoder_.weights_` has them.
 
     Parameters
     ----------
@@ -156,62 +155,45 @@ class GATE(Embedder):
         self.checkpoint_every = checkpoint_every
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`.
+    def prepare(
+        self, X: Any, adjacency: Any = None, processes: Processes | None = None
+    ) -> Prepared:
+        """As for any method; without a preset, columns of attributes are weighed."""
+        prepared = super().prepare(X, adjacency, processes)
+        graph, encoder = prepared.graph, prepared.encoder
+        if self.preset is not None or encoder is None or prepared.kind.content != "attributes":
+            return prepared
+        sources = sources_of_rules(encoder.rules_)
+        if not 1 < len(sources) <= MOST_SOURCES:
+            return prepared
+        weights = column_weights(graph, sources, prepared.processes)
+        by_name = dict(zip((source.name for source in sources), weights, strict=True))
+        encoder = encoder.weighted([by_name.get(rule.name, 1.0) for rule in encoder.rules_])
+        graph = graph.with_x(encoder.weigh(graph.x), graph.feature_names, copy=False)
+        return replace(prepared, graph=graph, encoder=encoder)
 
-        Without an adjacency there are no edges.
-        """
-        last = None
+    def _learn(self, prepared: Prepared, seed: int) -> tuple[GATEFit, np.ndarray, dict[str, Any]]:
+        graph, run, start = prepared.graph, prepared.plan, None
         if arguments.boolean("warm_start", self.warm_start) and hasattr(self, "fit_"):
-            last = Start(self.model_, getattr(self, "feature_names_in_", None))
-        graph = self._graph_to_fit(X, adjacency)
-        plan, processes = self.training_plan(GraphCounts.of(graph)), current_processes()
-        _, loss, schedule = self.checked_settings(graph.n_features, by_parts=plan.by_parts)
-        seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
+            start = Start(self.model_, getattr(self, "feature_names_in_", None))
         if self.checkpoint is not None and self.random_state is None:
             raise InputError("a checkpoint needs a fixed random_state, so that the run can resume")
-        if self.checkpoint is not None and last is not None:
+        if self.checkpoint is not None and start is not None:
             raise InputError("a run with a warm_start has no checkpoint; omit one of the two")
-        run = TrainingRun(
-            plan,
-            loss,
-            replace(schedule, steps=plan.steps_per_epoch),
-            seed,
-            arguments.find_preset(self.preset).scale_free,
-        )
-        model, history = run.execute(
+        model, self.history_ = run.execute(
             graph,
+            seed,
             arguments.device(self.device),
-            processes,
+            prepared.processes,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             checkpoint_every=arguments.integer("checkpoint_every", self.checkpoint_every),
-            limit=room_within(arguments.memory_limit(self.memory_limit)),
             show_progress=self.progress,
-            start=last,
+            start=start,
         )
-        self.fit_ = GATEFit.of(model, run.weight_unit(graph))
-        self.history_ = history
-        self.notes_ = {}
-        self._params = self._deciding_params(random_state=seed, dims=model.architecture.dims)
-        encoded = self.fit_.encode(graph, processes)
-        self.embedding_, self.attention_ = encoded.embedding, encoded.attention
-        warn_of_equal_vectors(self.embedding_, graph)
-        return self
-
-    def _graph_to_fit(self, X: Any, adjacency: Any = None) -> Graph:
-        """Without a preset, columns of attributes count for what the rest of the data supports."""
-        prepared = self._prepared
-        graph = super()._graph_to_fit(X, adjacency)
-        encoder = self.encoder_
-        if graph is prepared or self.preset is not None or encoder is None:
-            return graph
-        sources = sources_of_rules(encoder.rules_)
-        if self.fitted_on_.content != "attributes" or not 1 < len(sources) <= MOST_SOURCES:
-            return graph
-        weights = column_weights(graph, sources, current_processes())
-        by_name = dict(zip((source.name for source in sources), weights, strict=True))
-        self.encoder_ = encoder.weighted([by_name.get(rule.name, 1.0) for rule in encoder.rules_])
-        return graph.with_x(self.encoder_.weigh(graph.x), graph.feature_names, copy=False)
+        fit = GATEFit.of(model, run.weight_unit(graph))
+        encoded = fit.encode(graph, prepared.processes)
+        self.attention_ = encoded.attention
+        return fit, encoded.embedding, {"dims": model.architecture.dims}
 
     def transform(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """The embedding of a graph, which may have nodes never seen in `fit`, (N, D).
@@ -233,13 +215,8 @@ class GATE(Embedder):
             z = self.fit_.encode(near).embedding[near.rows(graph.ids[rows])]
         return self._with_ids(z, X, rows)
 
-    def encode(self, X: Any, *, adjacency: Any = None) -> EmbeddedGraph:
-        """Embedding, attention and reconstruction of a graph, from one pass over it."""
-        return self.fit_.encode(self._encoded(self._checked_graph(X, adjacency)))
-
-    def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """X̂, the decoder's reconstruction of the features, (N, F), dense."""
-        return self.encode(X, adjacency=adjacency).reconstruction()
+    def _encode(self, graph: Graph) -> EmbeddedGraph:
+        return self.fit_.encode(graph)
 
     def checked_settings(
         self, n_features: int, *, by_parts: bool = False
@@ -275,19 +252,29 @@ class GATE(Embedder):
         )
         return architecture, loss, schedule
 
-    def training_plan(self, counts: GraphCounts) -> TrainingPlan:
-        """How `fit` trains on a graph of this size."""
-        architecture, loss, _ = self.checked_settings(counts.features)
-        size, parts = arguments.batch_size(self.batch_size), self.parts_per_step
-        parts = current_processes().size if parts is None else parts
-        return TrainingPlan(
+    def plan(
+        self, counts: GraphCounts, available: int | None = None, n_processes: int = 1
+    ) -> TrainingRun:
+        """How `fit` trains on a graph of this size, in this many bytes beside it."""
+        form = arguments.find_preset(self.preset)
+        batch_size = arguments.batch_size(self.batch_size)
+        size = part_size(counts, batch_size, published=self.preset is not None)
+        architecture, loss, schedule = self.checked_settings(
+            counts.features, by_parts=size is not None
+        )
+        parts = n_processes if self.parts_per_step is None else self.parts_per_step
+        plan = TrainingPlan(
             counts,
             architecture,
             arguments.dtype(self.dtype),
             bool(loss.feature_weight),
-            arguments.find_preset(self.preset).svd_start,
-            part_size=part_size(counts, size, published=self.preset is not None),
+            form.svd_start,
+            part_size=size,
             parts_per_step=arguments.integer("parts_per_step", parts),
+        )
+        schedule = replace(schedule, steps=plan.steps_per_epoch)
+        return TrainingRun(
+            fitting_plan(plan, available, n_processes), loss, schedule, form.scale_free
         )
 
     def _chosen(self, name: str) -> Any:

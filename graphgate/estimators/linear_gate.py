@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphgate.compute.columns import Columns
 from graphgate.compute.counts import GraphCounts
-from graphgate.compute.machine import available_bytes, room_within
-from graphgate.compute.processes import Processes, current_processes
+from graphgate.compute.processes import Processes
 from graphgate.errors import InputError, UnknownNodesWarning
 from graphgate.estimators import hyperparameters as arguments
-from graphgate.estimators.embedder import Embedder
+from graphgate.estimators.embedder import Embedder, Prepared
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.linear_fit import LinearFit, ScoredGraph
@@ -123,37 +122,37 @@ class LinearGATE(Embedder):
         self.progress = progress
 
     @torch.no_grad()
-    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`.
+    def _learn(self, prepared: Prepared, seed: int) -> tuple[LinearFit, np.ndarray, dict[str, Any]]:
+        graph, encoder = prepared.graph, prepared.encoder
+        options = self._weight_options(prepared)
 
-        Without an adjacency there are no edges.
-        """
-        processes = current_processes()
-        seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
-        graph = self._graph_to_fit(X, adjacency)
-        plan = self._plan(graph, processes)
-        options = self._weight_options(graph, plan)
+        def features(part: Graph) -> Features:
+            """Of the nodes of a graph that has features, or had them before edges were hidden."""
+            if encoder is None or prepared.kind.content != "edges":
+                return part.x
+            return encoder.transform(structural_attributes(part.adjacency, part.ids))
+
         solution = solution_of(
             graph,
-            plan,
+            prepared.plan,
             seed,
-            self._features_of,
+            features,
             options,
-            processes=processes,
+            processes=prepared.processes,
             scratch=None if self.scratch is None else Path(self.scratch),
             show_progress=self.progress,
         )
-        self.fit_ = LinearFit(solution.model, solution.decoder)
-        self.embedding_ = solution.embedding.numpy()
-        self.notes_ = {}
-        self._params = self._deciding_params(
-            random_state=seed,
-            weights=None if self.weights is None else dict(options.given) or arguments.AUTO,
-            groups=arguments.groups(self.groups, graph.n_features),
-        )
         self._graph = graph
-        warn_of_equal_vectors(self.embedding_, graph)
-        return self
+        used = {
+            "weights": None if self.weights is None else dict(options.given) or arguments.AUTO,
+            "groups": arguments.groups(self.groups, graph.n_features),
+        }
+        return LinearFit(solution.model, solution.decoder), solution.embedding.numpy(), used
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickled or copied estimator holds no graph, like a loaded one."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_graph"}
 
     @torch.no_grad()
     def transform(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
@@ -171,14 +170,8 @@ class LinearGATE(Embedder):
         return self._with_ids(z[rows], X, rows)
 
     @torch.no_grad()
-    def encode(self, X: Any, *, adjacency: Any = None) -> ScoredGraph:
-        """Embedding, scores of edges and reconstruction of a graph, from one pass over it."""
-        graph = self._encoded(self._checked_graph(X, adjacency))
+    def _encode(self, graph: Graph) -> ScoredGraph:
         return ScoredGraph(self.model_, self.decoder_, self._states(graph, step=True), graph)
-
-    def reconstruct(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """X̂, the features as their neighborhood and they themselves suggest them, (N, F), dense."""
-        return self.encode(X, adjacency=adjacency).reconstruction()
 
     @torch.no_grad()
     def score_edges(self, pairs: Any, graph: Graph | None = None) -> np.ndarray:
@@ -283,9 +276,9 @@ class LinearGATE(Embedder):
             )
         return self.decoder_
 
-    def _weight_options(self, graph: Graph, plan: LinearPlan) -> WeightOptions:
+    def _weight_options(self, prepared: Prepared) -> WeightOptions:
         """What weights are chosen from; features that were computed from edges are no evidence."""
-        content, places = self.fitted_on_.content, None
+        graph, content, places = prepared.graph, prepared.kind.content, None
         if self.groups is not None and (self.weights is None or content != "features"):
             raise InputError(
                 "groups= is for features given as a matrix, with weights='auto' or some by name; "
@@ -294,23 +287,16 @@ class LinearGATE(Embedder):
         if self.weights is None:
             return WeightOptions()
         sources: list[FeatureSource] = []
-        if content == "attributes" and self.encoder_ is not None:
-            sources = sources_of_rules(self.encoder_.rules_)
+        if content == "attributes" and prepared.encoder is not None:
+            sources = sources_of_rules(prepared.encoder.rules_)
         if content == "features" or len(sources) > MOST_SOURCES:
             sources = [FeatureSource(MATRIX, graph.n_features)]
         if (groups := arguments.groups(self.groups, graph.n_features)) is not None:
             sources, places = sources_of_groups(groups)
-        placed = plan.structure and graph.n_edges > 0
+        placed = prepared.plan.structure and graph.n_edges > 0
         views = [v.name for v in VIEWS.values() if placed or v.source != "structure"]
         given = arguments.weights(self.weights, [*views, *(source.name for source in sources)])
         return WeightOptions(sources, places, given, chosen=content != "edges")
-
-    def _features_of(self, graph: Graph) -> Features:
-        """Of the nodes of a graph that has features, or had them before edges were hidden."""
-        if self.fitted_on_.content != "edges":
-            return graph.x
-        assert self.encoder_ is not None
-        return self.encoder_.transform(structural_attributes(graph.adjacency, graph.ids))
 
     def _known_graph(self, graph: Graph | None) -> Graph:
         if graph is not None:
@@ -319,7 +305,9 @@ class LinearGATE(Embedder):
             raise InputError("a loaded model holds no graph; pass the graph that the nodes are in")
         return self._graph
 
-    def plan(self, counts: GraphCounts, available: int | None = None) -> LinearPlan:
+    def plan(
+        self, counts: GraphCounts, available: int | None = None, n_processes: int = 1
+    ) -> LinearPlan:
         """How a graph of this size is solved, in what is available beside the graph."""
         return LinearPlan.of(
             counts,
@@ -328,15 +316,7 @@ class LinearGATE(Embedder):
             dtype=arguments.dtype(self.dtype),
             weighed=self.weights is not None,
             available=available,
-            limit=arguments.memory_limit(self.memory_limit),
         )
-
-    def _plan(self, graph: Graph, processes: Processes | None = None) -> LinearPlan:
-        """The same for all processes, by the one that has least memory."""
-        limit = arguments.memory_limit(self.memory_limit)
-        available = available_bytes() if limit is None else room_within(limit)
-        available = available if processes is None else processes.least(available)
-        return self.plan(GraphCounts.of(graph), available)
 
     def _states(
         self, graph: Graph, asked: np.ndarray | None = None, *, step: bool = False
@@ -353,8 +333,9 @@ class LinearGATE(Embedder):
                 UnknownNodesWarning,
                 stacklevel=3,
             )
-        plan, dtype = self._plan(graph), self.model_.projection.dtype
-        engine = Columns(graph.n_nodes, dtype, plan.blocks)
+        _, available = self.planned(GraphCounts.of(graph), Processes())
+        plan = self.plan(GraphCounts.of(graph), available)
+        engine = Columns(graph.n_nodes, self.model_.projection.dtype, plan.blocks)
         return self.model_.states(graph, engine, step=step)
 
     def _restore(self) -> None:

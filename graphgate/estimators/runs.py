@@ -24,7 +24,8 @@ import torch
 from graphgate.compute.processes import current_processes
 from graphgate.errors import InputError
 from graphgate.estimators.codec import take_apart
-from graphgate.estimators.estimate import check_fits
+from graphgate.estimators.embedder import Prepared
+from graphgate.estimators.fitted import Encoded
 from graphgate.estimators.loading import Estimator, named_estimator
 from graphgate.estimators.persistence import read_params
 from graphgate.estimators.registry import EMBEDDERS, method_of
@@ -101,6 +102,7 @@ class RunRecord:
 class Rerun:
     """A run that was repeated.
 
+    prepared : what the estimator was fitted on, for its `encode`.
     identical : whether the embedding is bit-identical to that of the original run.
     difference : the largest difference between the two embeddings in the cosine of two nodes, or
         in a length relative to the longest vector; infinite if their shapes differ.
@@ -114,6 +116,7 @@ class Rerun:
 
     gate: Estimator
     graph: Graph
+    prepared: Prepared
     record: RunRecord
     inputs: dict[str, Path]
     identical: bool
@@ -164,6 +167,7 @@ def write_run(
     command: str = "",
     threads: int | None = None,
     metrics: Mapping[str, Any] | None = None,
+    encoded: Encoded | None = None,
 ) -> Path:
     """Write a fitted estimator and everything needed to rerun it into a new folder.
 
@@ -177,6 +181,7 @@ def write_run(
     command : what the user called, for the record.
     threads : number of threads during `fit`; None is torch's current number.
     metrics : measurements to record.
+    encoded : of `graph`, by `gate.encode`, where it has been computed already.
 
     Examples
     --------
@@ -217,7 +222,7 @@ def write_run(
     with complete_folder(target) as new:
         Embedding.of(graph, gate.embedding_).save(new / "embedding.parquet")
         gate.save(new / "model.safetensors")
-        values = gate.encode(graph).edge_values
+        values = (encoded or gate.encode(graph)).edge_values
         if values is not None:
             values.write(new / f"{values.name}.parquet", graph.ids)
         for name, content in ({"run.json": asdict(record)} | summary.files()).items():
@@ -319,7 +324,7 @@ def rerun(
     gate = named_estimator(record.method, record.settings)
     prepared = gate.prepare(graph)
     if not force:
-        check_fits(prepared, gate)
+        gate.check_fits(prepared)
     threads = torch.get_num_threads()
     torch.set_num_threads(record.threads)
     try:
@@ -340,6 +345,7 @@ def rerun(
     return Rerun(
         gate,
         graph,
+        prepared,
         record,
         inputs,
         identical=embedding_sha256(gate.embedding_) == record.embedding_sha256,

@@ -10,7 +10,7 @@
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,9 +26,17 @@ from graphgate.graph.graph import Graph
 from graphgate.graph.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from graphgate.graph.validation import Positions, node_rows, plain
 from graphgate.io.columns import decoded, floats, is_list, is_number, one_piece
-from graphgate.io.files import StrPath, check_file, check_output_path, parse_json, replacing
+from graphgate.io.files import (
+    StrPath,
+    check_file,
+    check_output_path,
+    first_line,
+    parse_json,
+    replacing,
+)
 from graphgate.io.id_columns import id_column, id_values, spelled_ids
 from graphgate.io.numpy_files import read_npz
+from graphgate.io.reading_options import ReadingOptions, reading_of
 from graphgate.io.table_files import open_table, write_rows
 from graphgate.io.tables import Conversion, Table, id_array, value_array, without_tuples
 from graphgate.io.vector_databases import write_pgvector, write_qdrant
@@ -41,8 +49,8 @@ _WRITERS: dict[str, Callable[..., None]] = {
 }
 READABLE_ENDINGS = (".parquet", ".csv", ".npz", ".txt")
 EMBEDDING_ENDINGS = (*READABLE_ENDINGS, ".npy", ".sql", ".jsonl")
-_COLUMNS = b"graphgate.columns"  # in the metadata of a Parquet file
-_ARRAYS = ("ids", "embedding", "labels", "labelled", "columns")  # in .npz
+_COLUMNS, _READING = b"graphgate.columns", b"graphgate.reading"  # in the metadata of Parquet files
+_ARRAYS = ("ids", "embedding", "labels", "labelled", "columns", "reading")  # in .npz
 LABEL_ENDINGS = (".parquet", ".csv", ".npz", ".sql", ".jsonl")  # formats that can store labels
 
 
@@ -55,6 +63,8 @@ class Embedding:
     labels : N values, None where a node has none; or None.
     columns : names of the attributes or features that the vectors were made from, () if from edges
         only; None where this is unknown.
+    reading : how the tables of the graph were read, so that they can be read alike; None where
+        there were none.
 
     `embedding[id]` is the vector of a node, (D,), and `embedding[[id, …]]` or, with a mask over
     all nodes, `embedding[mask]` are those of several, (M, D). `len`, `in` and iteration are about
@@ -69,11 +79,12 @@ class Embedding:
     vectors: np.ndarray
     labels: list[Any] | None = None
     columns: tuple[str, ...] | None = None
+    reading: ReadingOptions | None = None
 
     @classmethod
     def of(cls, graph: Graph, vectors: np.ndarray) -> Self:
         """The vectors of the nodes of a graph, with their labels."""
-        return cls(graph.ids, vectors, graph.label_values(), graph.columns)
+        return cls(graph.ids, vectors, graph.label_values(), graph.columns, reading_of(graph))
 
     def __getitem__(self, nodes: Any) -> np.ndarray:
         rows = self.rows(nodes)
@@ -103,7 +114,7 @@ class Embedding:
         """The embedding of some nodes, given as in `rows`, in that order."""
         rows = self.rows(nodes)
         labels = None if self.labels is None else [self.labels[row] for row in rows.tolist()]
-        return type(self)(self.ids[rows], self.vectors[rows], labels, self.columns)
+        return type(self)(self.ids[rows], self.vectors[rows], labels, self.columns, self.reading)
 
     @cached_property
     def _positions(self) -> Positions:
@@ -153,7 +164,7 @@ class Embedding:
         lost = ["labels"] * (self.labels is not None and not holds)
         warn_ignored(str(path), "part", lost, f"to keep them, write {', '.join(LABEL_ENDINGS)}")
         labels = self.labels if holds else None
-        return write_embedding(path, self.ids, self.vectors, labels, columns=self.columns)
+        return _write(path, self.ids, self.vectors, labels, self.columns, self.reading)
 
 
 def _are_several(nodes: Any) -> bool:
@@ -206,6 +217,17 @@ def write_embedding(
     "b",0,1
     <BLANKLINE>
     """
+    return _write(path, ids, embedding, labels, columns, None)
+
+
+def _write(
+    path: StrPath,
+    ids: Iterable[Hashable],
+    embedding: Any,
+    labels: Sequence[Any] | None,
+    columns: Sequence[str] | None,
+    reading: ReadingOptions | None,
+) -> Path:
     target = check_output_path(path, EMBEDDING_ENDINGS)
     ending = target.suffix.lower()
     values = np.asarray(embedding)
@@ -214,15 +236,18 @@ def write_embedding(
     names, classes = stored_names(ending, ids, labels)
     if values.ndim != 2 or values.shape[1] == 0 or len(names) != len(values):
         raise InputError(f"got an embedding of shape {values.shape}, but {len(names):,} node ids")
+    made_from: dict[str, Any] = {} if columns is None else {"columns": list(columns)}
+    if reading is not None:
+        made_from["reading"] = reading.to_dict()
     if ending in (".parquet", ".csv"):
-        return _write_table(target, names, values, classes, columns)
+        return _write_table(target, names, values, classes, made_from)
     if ending == ".npy" and names.to_pylist() != [*range(len(names))]:
         warn_ignored(str(path), "part", ["ids"], "rows are in the order of the nodes")
     with replacing(target) as temporary, temporary.open("wb") as file:
         if ending == ".npy":
             np.save(file, np.ascontiguousarray(values), allow_pickle=False)
         elif ending == ".npz":
-            np.savez(file, **_arrays(names, values, classes, columns))
+            np.savez(file, **_arrays(names, values, classes, made_from))
         else:
             _WRITERS[ending](file, names, values, classes)
     return target
@@ -233,13 +258,15 @@ def _write_table(
     names: pa.Array,
     values: np.ndarray,
     labels: pa.Array | None,
-    made_from: Sequence[str] | None,
+    made_from: Mapping[str, Any],
 ) -> Path:
     def block(rows: slice) -> pa.Table:
         classes = None if labels is None else labels[rows]
         return _table(names[rows], classes, values[rows], wide=target.suffix.lower() == ".csv")
 
-    about = None if made_from is None else {_COLUMNS: json.dumps(list(made_from))}
+    about = {
+        f"graphgate.{name}".encode(): json.dumps(value) for name, value in made_from.items()
+    } or None
     return write_rows(target, block, len(values), values.shape[1] * values.itemsize, about)
 
 
@@ -279,7 +306,7 @@ def _table(names: pa.Array, labels: pa.Array | None, values: np.ndarray, *, wide
 
 
 def _arrays(
-    names: pa.Array, values: np.ndarray, labels: pa.Array | None, made_from: Sequence[str] | None
+    names: pa.Array, values: np.ndarray, labels: pa.Array | None, made_from: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Arrays without pickled objects: text has a fixed width, missing labels are masked."""
     arrays: dict[str, Any] = {"ids": plain_array(names, "node id"), "embedding": values}
@@ -288,8 +315,10 @@ def _arrays(
         arrays["labels"] = plain_array(labels.fill_null(blank), "label")
         if labels.null_count:
             arrays["labelled"] = np.asarray(labels.is_valid())
-    if made_from is not None:
-        arrays["columns"] = plain_array(pa.array(made_from, pa.string()), "column name")
+    if (columns := made_from.get("columns")) is not None:
+        arrays["columns"] = plain_array(pa.array(columns, pa.string()), "column name")
+    if "reading" in made_from:
+        arrays["reading"] = np.array(json.dumps(made_from["reading"]))
     return arrays
 
 
@@ -357,7 +386,8 @@ def _read_table(path: Path) -> Embedding:
         labels = classes.to_pylist()
     if not table.spelled:
         z = _listed(table, columns["embedding"])
-        return Embedding(id_values(ids), z, labels, _made_from(table))
+        reading = _reading(table.metadata.get(_READING), table.what)
+        return Embedding(id_values(ids), z, labels, _made_from(table), reading)
     wide = [floats(table, name, columns[name]) for name in vectors]
     z = np.column_stack([np.empty((len(ids), 0)), *wide])
     narrow = all(map(_written_as_float32, z.T))
@@ -373,6 +403,19 @@ def _listed(table: Table, column: pa.ChunkedArray) -> np.ndarray:
         )
     flat = one_piece(column).flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(len(column), -1 if len(column) else 0)
+
+
+def _reading(stored: bytes | str | None, what: str) -> ReadingOptions | None:
+    """The stored options of reading tables."""
+    if stored is None:
+        return None
+    try:
+        options = parse_json(stored.decode() if isinstance(stored, bytes) else stored)
+        return ReadingOptions.from_dict(options)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{what}: what it says of reading tables is damaged: {first_line(error)}"
+        ) from None
 
 
 def _made_from(table: Table) -> tuple[str, ...] | None:
@@ -403,6 +446,10 @@ def _read_npz(path: Path) -> Embedding:
     ids, labels, given = arrays["ids"], arrays.get("labels"), arrays.get("labelled")
     columns = arrays.get("columns")
     warn_ignored(str(path), "array", [name for name in arrays if name not in _ARRAYS])
+    read = arrays.get("reading")
+    if read is not None and (read.dtype.kind != "U" or read.ndim):
+        raise InputError(f"{path}: its reading must be one text")
+    reading = None if read is None else _reading(str(read), str(path))
     if any(part is not None and part.ndim != 1 for part in (ids, labels, given, columns)):
         raise InputError(f"{path}: ids, labels, labelled and columns must have one dimension each")
     listed = None if labels is None else labels.tolist()
@@ -412,4 +459,4 @@ def _read_npz(path: Path) -> Embedding:
         listed = [label if known else None for label, known in zip(listed, given, strict=True)]
     kind = np.int64 if ids.dtype.kind in "iu" else object
     names = None if columns is None else tuple(map(str, columns.tolist()))
-    return Embedding(ids.astype(kind), arrays["embedding"], listed, names)
+    return Embedding(ids.astype(kind), arrays["embedding"], listed, names, reading)

@@ -32,6 +32,7 @@ from graphgate.io.id_columns import (
     spelled_ids,
 )
 from graphgate.io.reading_options import ReadingOptions, TablesRead
+from graphgate.io.table_roles import with_roles
 from graphgate.io.tables import Conversion, Table, checked_labels, release_memory
 
 NODE = "\0node"  # the id column of tables that are not the user's: any attribute may be called "id"
@@ -101,7 +102,7 @@ class Nodes(NamedTuple):
             for plan in plans
             if plan.kind == "drop" and plan.name not in self.kinds
         ]
-        warn_ignored(self.table.what, "node column", left_out, "kinds= uses them as they are named")
+        warn_ignored(self.table.what, "node column", left_out, "give their kinds to use them")
         return NodeColumns(Attributes(found) if found else None, labels, tuple(plans))
 
 
@@ -143,6 +144,7 @@ def build_graph(
     **fixed: Any,
 ) -> Graph:
     """The graph of two tables; `fixed` replaces fields of the graph, such as x or ids."""
+    options = with_roles(edge_table, node_table, options)
     nodes = None if node_table is None else read_nodes(node_table, options)
     if nodes is None:
         unused = options.given("id", "label", "drop", "words", "categories")
@@ -161,7 +163,7 @@ def build_graph(
     release_memory()
     added = graph.n_nodes - len(nodes.ids)
     kinds = {plan.name: plan.kind for plan in plans}
-    graph = graph.with_reading(TablesRead(replace(options, kinds=kinds), plans))
+    graph = graph.with_reading(TablesRead(replace(options, kinds=kinds), plans, True))
     if attributes is not None:
         graph = graph.with_attributes(attributes.padded(added) if added else attributes)
     return graph if labels is None else graph.with_labels([*labels, *[None] * added])

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self, cast
 
 from graphgate.errors import InputError
+from graphgate.graph.graph import Graph
 from graphgate.io.column_plan import ColumnPlan
 from graphgate.io.columns import READINGS
 from graphgate.io.tables import Table
@@ -132,7 +133,16 @@ class TablesRead:
 
     options : with a kind for every column, so that nothing is decided again.
     columns : what was decided of each column of the node table.
+    has_nodes : whether there is a node table.
     """
 
     options: ReadingOptions
     columns: tuple[ColumnPlan, ...] = ()
+    has_nodes: bool = False
+
+
+def reading_of(graph: Graph) -> ReadingOptions | None:
+    """How the tables of a graph were read; None if it was not made from tables."""
+    read = graph.reading
+    named = isinstance(read, TablesRead) and "\0" not in read.options.id
+    return read.options if named else None

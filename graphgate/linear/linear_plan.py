@@ -9,9 +9,8 @@ import torch
 from graphgate.compute.columns import CHUNK, Blocks
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.decomposition import EXTRA, PASSES
-from graphgate.compute.machine import shortage
+from graphgate.compute.plan_log import Plan
 from graphgate.compute.speed import Work
-from graphgate.errors import MemoryLimitError
 
 LARGE = 100_000  # nodes above which fewer columns are used
 MOST_HIDDEN = 12_500  # edges that the structure decoder is fitted on, and measured on
@@ -75,7 +74,7 @@ def _blocks(sizes: Sizes, column: int, dtype: torch.dtype, room: int | None = No
 
 
 @dataclass(frozen=True)
-class LinearPlan:
+class LinearPlan(Plan):
     """How a graph of a given size is solved.
 
     sizes : of what is computed; no factors where structure is not used or there are no edges.
@@ -101,13 +100,10 @@ class LinearPlan:
         dtype: torch.dtype = torch.float32,
         weighed: bool = False,
         available: int | None = None,
-        limit: int | None = None,
     ) -> Self:
         """The plan for a graph of this size.
 
         available : bytes that the fit may take in addition to the graph; None where unknown.
-        limit : of the memory of the process, if what is available is what it leaves. It is kept
-            within a fifth, or refused.
         """
         sizes = Sizes.of(counts.nodes).within(counts, structure=structure)
         column = counts.nodes * dtype.itemsize
@@ -118,16 +114,7 @@ class LinearPlan:
         # All of it but states and blocks of columns stays.
         narrow = replace(plan, blocks=_blocks(sizes, column, dtype, room=0))
         room = available - narrow.bytes + _BUFFERS * narrow.blocks.width * column
-        smaller = replace(plan, blocks=_blocks(sizes, column, dtype, room=max(0, room)))
-        if limit is not None and smaller.bytes > available + limit // 5:
-            lacks = shortage(smaller.bytes, max(0, available), limited=True)
-            raise MemoryLimitError(
-                f"even a few columns at a time, the fit {lacks}, or use fewer components and "
-                "structure=False",
-                needed=smaller.bytes,
-                available=available,
-            )
-        return smaller
+        return replace(plan, blocks=_blocks(sizes, column, dtype, room=max(0, room)))
 
     def sentence(self, processes: int = 1) -> str:
         """The plan in words."""
@@ -136,6 +123,10 @@ class LinearPlan:
         at_once = "" if width >= self.sizes.coordinates else f", {width} at a time"
         where = "in a temporary file" if self.blocks.spilled else "in memory"
         return f"linear, at most {most} coordinates{at_once}, {where}{shared}"
+
+    @property
+    def remedy(self) -> str:
+        return "use fewer components and structure=False"
 
     @property
     def disk_bytes(self) -> int:

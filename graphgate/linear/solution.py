@@ -12,7 +12,6 @@ from torch import Tensor
 from graphgate.compute.columns import Columns
 from graphgate.compute.counts import GraphCounts
 from graphgate.compute.draws import Draws
-from graphgate.compute.plan_log import log_plan, log_traffic
 from graphgate.compute.processes import Processes
 from graphgate.compute.scratch import Scratch
 from graphgate.graph.graph import Graph
@@ -56,7 +55,6 @@ def solution_of(
         run = json.dumps([*settings, graph.fingerprint()])
         processes.agree_on("graphs or parameters", run)
         files = None if scratch is None else _files(scratch, processes, run)
-    log_plan(processes, plan.sentence(processes.size), plan.bytes, plan.work())
     show = show_progress and processes.leads
     with progress_bar("solving", plan.steps() / processes.size, show=show) as advance:
         engine = Columns(
@@ -68,7 +66,6 @@ def solution_of(
         decoder = EdgeDecoder.fit(graph, model, engine, features, seed)
     if files is not None:
         files.clear()
-    log_traffic(processes)
     return Solution(model, decoder, z)
 
 

@@ -34,9 +34,10 @@ def ablation_charts(results: Path | str) -> dict[str, Axes]:
         series = {}
         for method in dict.fromkeys(method for method, _ in cells):
             row = [cells[method, dataset] for dataset in _DATASETS]
-            found = [cell.evaluation for cell in row]
-            values = [None if each is None else (each.mean(), each.std()) for each in found]
-            published = [cell.experiment.published.get("accuracy") for cell in row]
+            values = [
+                (of.evaluation.mean(), of.evaluation.std()) if of.evaluation else None for of in row
+            ]
+            published = [of.experiment.published.get("accuracy") for of in row]
             series[find_row(method).title] = (values, published)
         groups = [name.capitalize() for name in _DATASETS]
         charts[f"ablation-{setting}"] = draw_bars(groups, series, title=f"Ablation, {setting}")
@@ -96,6 +97,6 @@ def draw_bars(
 
 def _points(x: np.ndarray, values: Points) -> tuple[list[float], list[float], list[float]]:
     """Positions, means and standard deviations of the values that exist."""
-    known = [(float(at), *value) for at, value in zip(x, values, strict=True) if value]
-    places, means, deviations = map(list, zip(*known, strict=True))
+    points = [(float(at), *value) for at, value in zip(x, values, strict=True) if value]
+    places, means, deviations = map(list, zip(*points, strict=True))
     return places, means, [deviation or 0.0 for deviation in deviations]

@@ -115,11 +115,14 @@ Info: Any = create_model(
 )
 
 
-class Node(BaseModel):
+class NodeVector(BaseModel):
     id: int | str
+    vector: list[float] | None = None
+
+
+class Node(NodeVector):
     label: Any = None
     attributes: dict[str, Any]
-    vector: list[float] | None = None
 
 
 class NodesAnswer(BaseModel):
@@ -148,11 +151,6 @@ class LinksAnswer(SimilarAnswer):
     """Suggested neighbors per node, in order, largest cosine first; these are no probabilities."""
 
     ranked_by: Literal["cosine"] = Field(description="What suggestions are ranked by.")
-
-
-class NodeVector(BaseModel):
-    id: int | str
-    vector: list[float] | None = None
 
 
 class AddAnswer(BaseModel):

@@ -73,6 +73,9 @@ class Served:
         for name in ("source", "target"):
             ends = [getattr(edge, name) for edge in edges]
             columns[getattr(reading, name)] = typed_ids(ends, self.id_type)
+        if loops := [edge.source for edge in edges if str(edge.source) == str(edge.target)]:
+            sentence = f"an edge leads from {loops[0]!r} to itself, which means nothing here"
+            raise InputError(sentence, about="edges")
         weights = [edge.weight for edge in edges]
         if any(weight is not None for weight in weights):
             columns[reading.weight or "weight"] = pa.array(weights, pa.float64())
@@ -94,6 +97,8 @@ class Served:
             columns[name] = _column(name, [node.attributes[name] for node in nodes])
         labels = [node.label for node in nodes]
         if any(label is not None for label in labels):
+            if self.store.vectors().labels is None:
+                raise InputError("the nodes of this store have no labels", about="nodes")
             columns[reading.label or "label"] = _column("label", labels)
         return pa.table(columns)
 

@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from graphgate.errors import InputError
 from graphgate.io.files import StrPath
@@ -68,12 +68,27 @@ def serve(
         import uvicorn
 
         from graphgate.service.application import Service
+        from graphgate.service.connections import TimedConnection
     except ImportError:
         raise InputError("a service needs FastAPI: pip install 'graphgate[serve]'") from None
     limits = _limits(host, allowed_hosts, key_file, timeout, max_body)
     with _socket(host, port) as listening:
         service = Service(Path(store), limits, read_only=read_only)
-        server = uvicorn.Server(uvicorn.Config(service.asgi, **_settings(limits)))
+        config = uvicorn.Config(
+            service.asgi,
+            http=TimedConnection,
+            ws="none",
+            lifespan="on",
+            log_level="error",  # a warning per malformed request would fill disks
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=5,
+            h11_max_incomplete_event_size=limits.header_bytes,
+        )
+        server = uvicorn.Server(config)
         if ready is not None:
             number = listening.getsockname()[1]
             name = f"[{host}]" if ":" in host else host
@@ -98,25 +113,6 @@ def _limits(
         )
     names = allowed_names(host, allowed_hosts)
     return RequestLimits(names, key, body_bytes=max_body, seconds=timeout, add_seconds=12 * timeout)
-
-
-def _settings(limits: RequestLimits) -> dict[str, Any]:
-    """Settings of uvicorn."""
-    from graphgate.service.connections import TimedConnection
-
-    return {
-        "http": TimedConnection,
-        "ws": "none",
-        "lifespan": "on",
-        "log_level": "error",  # a warning per malformed request would fill disks
-        "access_log": False,
-        "server_header": False,
-        "proxy_headers": False,
-        "limit_concurrency": _CONNECTIONS,
-        "timeout_keep_alive": 30,
-        "timeout_graceful_shutdown": 5,
-        "h11_max_incomplete_event_size": limits.header_bytes,
-    }
 
 
 def _stop(server: object) -> None:

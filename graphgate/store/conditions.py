@@ -157,7 +157,7 @@ class _Parser:
         field = self._column()
         values, token = pc.field(field.name), self._token
         if token.kind == "sign" and token.text in _COMPARISONS:
-            self._advance()
+            self._next += 1
             return _COMPARISONS[token.text](values, self._operand(field))
         if self._accept("is"):
             negated = self._accept("not")
@@ -190,7 +190,7 @@ class _Parser:
         if name not in self._columns:
             names = listing([*self._columns]) or "none"
             self._fail(f"is {name!r}, which is not a column; the columns are {names}", token)
-        self._advance()
+        self._next += 1
         field = self._columns[name]
         self._read.add(field.name)
         return field
@@ -229,7 +229,7 @@ class _Parser:
             value = int(token.text)
         if value is None:
             self._expect_instead(f"{_VALUES[kind]}, as in column {field.name!r},")
-        self._advance()
+        self._next += 1
         return value
 
     def _pattern(self, field: pa.Field) -> str:
@@ -259,13 +259,10 @@ class _Parser:
     def _token(self) -> _Token:
         return self._tokens[self._next]
 
-    def _advance(self) -> None:
-        self._next += 1
-
     def _accept(self, text: str) -> bool:
         token = self._token
         if token.kind in ("keyword", "sign") and token.text.lower() == text:
-            self._advance()
+            self._next += 1
             return True
         return False
 

@@ -240,15 +240,12 @@ def lancedb_module() -> Any:
 def conditions(column: str, values: pa.Array) -> Iterator[str]:
     """Conditions in SQL which together say that a column has one of these values."""
     for at in range(0, len(values), _AT_ONCE):
-        yield f"{column} IN ({_listed(values[at : at + _AT_ONCE])})"
-
-
-def _listed(values: pa.Array) -> str:
-    """Integers or text as a list in SQL."""
-    return ", ".join(map(_literal, values.to_pylist()))
+        some = values[at : at + _AT_ONCE].to_pylist()
+        yield f"{column} IN ({', '.join(map(_literal, some))})"
 
 
 def _literal(value: int | str) -> str:
+    """An integer or a text in SQL."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     # The parser reads the digits before the sign, and the smallest integer has none above it.

@@ -96,7 +96,7 @@ def read_identity(folder: Path) -> Identity:
         )
     fields: Schema = {"kind": str, "version": int, "id": str, "last": int}
     check_fields(content, fields, what, "content")
-    if not re.fullmatch("[0-9a-f]{32}", content["id"]) or content["last"] < 0:
+    if not re.fullmatch("[0-9a-f]{32}", content["id"]) or not 0 <= content["last"] < 2**53:
         raise InputError(f"{what}: its id or its last version is not one")
     return Identity(content["id"], content["last"])
 

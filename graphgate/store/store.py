@@ -14,7 +14,7 @@ from sklearn.base import clone
 from graphgate.compute.neighbors import unit_vectors
 from graphgate.errors import InputError, listing
 from graphgate.estimators.base import GraphKind
-from graphgate.estimators.fitted import VECTOR
+from graphgate.estimators.fitted import VECTOR, Encoded
 from graphgate.estimators.linear_gate import LinearGATE
 from graphgate.estimators.loading import OF_STORE, Estimator
 from graphgate.graph.graph import Graph
@@ -78,7 +78,13 @@ class Store(StoreView):
     """
 
     @classmethod
-    def create(cls, path: StrPath, graph: Graph, estimator: Estimator | None = None) -> "Store":
+    def create(
+        cls,
+        path: StrPath,
+        graph: Graph,
+        estimator: Estimator | None = None,
+        encoded: Encoded | None = None,
+    ) -> "Store":
         """A new store with this graph.
 
         Parameters
@@ -88,6 +94,7 @@ class Store(StoreView):
             features change everywhere with every edge.
         estimator : `LinearGATE` or `GATE`, fitted on this graph, or still to be fitted; the
             default is `LinearGATE()`.
+        encoded : of this graph, by `estimator.encode`, where it has been computed already.
         """
         check_new_folder(path)
         if GraphKind.of(graph).content == "edges":
@@ -105,7 +112,7 @@ class Store(StoreView):
         tables = {
             "nodes": pa.table(nodes),
             "edges": edge_rows(*edge_list(graph)),
-            "vectors": vector_rows(numbers, _states(estimator, graph), _sums(graph)),
+            "vectors": vector_rows(numbers, _states(estimator, graph, encoded), _sums(graph)),
         }
         details = exact_details(1, n_nodes=n, n_edges=graph.n_edges, next_number=n)
         Database.create(path, tables, details, _saver(estimator))
@@ -333,9 +340,11 @@ class Store(StoreView):
         return self._show(writer.commit(action, details, save, keep))
 
 
-def _states(estimator: Estimator, graph: Graph) -> dict[str, np.ndarray]:
+def _states(
+    estimator: Estimator, graph: Graph, encoded: Encoded | None = None
+) -> dict[str, np.ndarray]:
     """What is kept of every node, computed from the whole graph."""
-    return estimator.fit_.states(estimator.encode(graph))
+    return estimator.fit_.states(encoded or estimator.encode(graph))
 
 
 def _saver(estimator: Estimator) -> Callable[[Path], None]:

@@ -14,6 +14,7 @@ from graphgate.errors import InputError
 from graphgate.io.files import Schema, check_fields, read_json, write_json
 from graphgate.store.layout import TABLES, is_content
 
+_MOST = 2**53  # nodes, edges and versions
 _NUMBER = re.compile(r"([0-9]{6,})\.json")
 _FIELDS: Schema = {
     **{"version": int, "first": int, "time": str, "action": str, "tables": dict, "model": str},
@@ -95,6 +96,7 @@ def _read(path: Path, number: int) -> Version:
     check_fields(content["tables"], dict.fromkeys(TABLES, int), what, "tables")
     if not (
         1 <= content["first"] <= content["version"] == number
+        and all(0 <= value < _MOST for value in details.values())
         and f"models/{content['model']}" in content["files"]
         and all(0 < table < 2**63 for table in content["tables"].values())
         and all(is_content(name) for name in content["files"])

@@ -131,7 +131,7 @@ class StoreView:
         """The fitted estimator as it was saved, for `transform`."""
         if PLACE not in self._snapshot.schema("vectors").names:
             return self.estimator
-        ids = id_values(self._all_rows("nodes", [NUMBER, ID]).column(ID))
+        ids = id_values(self._nodes.column(ID))
         fit = self.estimator.fit_.with_nodes(ids, self._matrix(PLACE))
         return self.estimator.with_fit(fit)
 
@@ -273,14 +273,19 @@ class StoreView:
         return matrix[np.argsort(rows.column(NUMBER).to_numpy())]
 
     @cached_property
+    def _nodes(self) -> pa.Table:
+        """Number, id and label of all nodes, by number."""
+        return self._all_rows("nodes", self._described)
+
+    @property
     def _all_numbers(self) -> np.ndarray:
         """The numbers of all nodes, sorted."""
-        return np.sort(self._snapshot.read("nodes", [NUMBER]).column(NUMBER).to_numpy())
+        return self._nodes.column(NUMBER).to_numpy()
 
     @cached_property
     def _embedding(self) -> Embedding:
         """All vectors, in the order of numbers."""
-        return self._embedded(self._all_rows("nodes", self._described), self._matrix(VECTOR))
+        return self._embedded(self._nodes, self._matrix(VECTOR))
 
     def _embedding_of(self, numbers: np.ndarray, vectors: np.ndarray) -> Embedding:
         """Ids and labels of these nodes with their vectors."""

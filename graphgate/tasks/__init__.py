@@ -2,6 +2,6 @@
 
 The modules in import order:
 
-    embed, classification, node_classifier, cluster_number, description, clustering, comparison,
-    outliers, link_metrics, hard_negatives, links, edge_attention, pooling
+    embed, inspection, classification, node_classifier, cluster_number, description, clustering,
+    comparison, outliers, link_metrics, hard_negatives, links, edge_attention, pooling
 """

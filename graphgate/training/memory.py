@@ -9,14 +9,9 @@ While training, indices have 32 bits.
 
 from dataclasses import replace
 
-import torch
-
 from graphgate.compute.columns import Blocks
 from graphgate.compute.counts import graph_bytes
 from graphgate.compute.decomposition import iterated_columns
-from graphgate.compute.machine import available_bytes, shortage
-from graphgate.compute.processes import Processes
-from graphgate.errors import MemoryLimitError
 from graphgate.nn.collapsed import block_width
 from graphgate.nn.collapsed_step import chunk_rows, matrices_per_block
 from graphgate.nn.features import row_blocks
@@ -77,28 +72,15 @@ def fitting_plan(plan: TrainingPlan, room: int | None, processes: int = 1) -> Tr
     return replace(plan, blocks=choices[fitting])
 
 
-def plan_here(
-    plan: TrainingPlan, processes: Processes, device: torch.device, limit: int | None = None
-) -> TrainingPlan:
-    """The `fitting_plan` for these processes, in what is free of their machines.
-
-    limit : bytes that training may take in addition to what the process has; where a graph cannot
-        be trained on as a whole within them, a `MemoryLimitError` is raised.
-    """
-    room = limit
-    if room is None and device.type == "cpu":
-        free = available_bytes()
-        room = None if free is None else free // processes.local_size
-    room = processes.least(room)  # one width for all, by the process with least memory
-    plan = fitting_plan(plan, room, processes.size)
-    needed = training_bytes(replace(plan, svd_start=False))
-    if limit is not None and not plan.by_parts and needed > limit:
-        raise MemoryLimitError(
-            f"training {shortage(needed, limit, limited=True)}, or use smaller dims",
-            needed=needed,
-            available=limit,
-        )
-    return plan
+def fitting_dims(plan: TrainingPlan, room: int | None) -> tuple[int, ...]:
+    """The dims of a plan, halved until training fits into `room` bytes; none if none do."""
+    while room is not None and training_bytes(plan) > room:
+        architecture = plan.architecture
+        if max(architecture.dims) == 1:
+            return ()
+        architecture = replace(architecture, dims=tuple(max(1, d // 2) for d in architecture.dims))
+        plan = fitting_plan(replace(plan, architecture=architecture), room, plan.processes)
+    return plan.architecture.dims
 
 
 def _training_bytes_by_parts(plan: TrainingPlan) -> int:

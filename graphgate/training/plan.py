@@ -4,7 +4,7 @@ The objective does what the plan says, and the memory estimate counts what the p
 a graph that does not exist yet is planned in the same way as one that starts now.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import Literal
@@ -13,6 +13,7 @@ import torch
 
 from graphgate.compute.columns import Blocks
 from graphgate.compute.counts import GraphCounts
+from graphgate.compute.decomposition import PASSES, iterated_columns
 from graphgate.compute.speed import Work
 from graphgate.nn.autoencoder import Architecture, parameter_shapes
 from graphgate.nn.collapsed_step import applies_to
@@ -121,6 +122,16 @@ class TrainingPlan:
             sparse += counts.entries * sizes[-1]
         # The backward pass takes about twice as many.
         return Work(sparse=3 * sparse, dense=3 * max(0, forward - sparse))
+
+    def start(self) -> Work:
+        """Of the singular vectors that weights start from, and of the embedding at the end."""
+        forward = Work(*(part / 3 for part in astuple(replace(self, part_size=None).work())))
+        if not self.svd_start:
+            return forward
+        counts = self.counts.shrunk(self.start_nodes)
+        columns = iterated_columns(max(self.architecture.dims), (counts.nodes, counts.features))
+        read = counts.entries * columns * 2 * (PASSES + 1)
+        return forward + (Work(sparse=read) if counts.sparse else Work(dense=read))
 
     @property
     def n_parameters(self) -> int:

@@ -3,15 +3,16 @@
 import hashlib
 import json
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from graphgate.compute.plan_log import log_plan, log_traffic
+from graphgate.compute.plan_log import Plan
 from graphgate.compute.processes import Processes
+from graphgate.compute.speed import Work
 from graphgate.errors import TrainingWarning
 from graphgate.graph.graph import Graph
 from graphgate.nn.autoencoder import GATEModel
@@ -20,7 +21,7 @@ from graphgate.nn.svd_start import start_from_features
 from graphgate.training.checkpoint import Checkpoint
 from graphgate.training.history import History
 from graphgate.training.loop import Schedule, train
-from graphgate.training.memory import plan_here, training_bytes
+from graphgate.training.memory import fitting_dims, training_bytes
 from graphgate.training.part_objective import planned_objective, start_graph
 from graphgate.training.plan import TrainingPlan
 
@@ -50,8 +51,8 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TrainingRun:
-    """Training on one graph. Runs that are equal, on equal graphs, give the same weights.
+class TrainingRun(Plan):
+    """Training on a graph of a given size. Equal runs from one seed, on equal graphs, are the same.
 
     scale_free : edge weights count in proportion to their mean.
     """
@@ -59,15 +60,45 @@ class TrainingRun:
     plan: TrainingPlan
     loss: Loss
     schedule: Schedule
-    seed: int
     scale_free: bool = False
 
-    def identity(self, graph: Graph) -> str:
+    @property
+    def bytes(self) -> int:
+        return training_bytes(self.plan)
+
+    @property
+    def disk_bytes(self) -> int:
+        """Q, see `CollapsedStep`."""
+        plan = self.plan
+        spilled = plan.blocks is not None and plan.blocks.spilled and plan.feature_loss
+        return spilled * plan.counts.nodes * plan.architecture.dims[-1] * plan.dtype.itemsize
+
+    @property
+    def epochs(self) -> int:
+        return self.schedule.epochs
+
+    @property
+    def remedy(self) -> str:
+        return "use smaller dims"
+
+    def sentence(self, processes: int = 1) -> str:
+        """The plan in words."""
+        return self.plan.sentence(processes)
+
+    def work(self) -> Work:
+        """All epochs, and the start."""
+        return self.plan.work() * (self.schedule.epochs * self.schedule.steps) + self.plan.start()
+
+    def fitting_dims(self, room: int | None) -> tuple[int, ...]:
+        """The sizes of layers, halved until they fit."""
+        return fitting_dims(self.plan, room)
+
+    def identity(self, graph: Graph, seed: int) -> str:
         """A digest of everything that decides the course of the run; the number of epochs only
-        decides its end."""
-        what = asdict(self)
+        decides its end, and blocks of columns only how it is computed."""
+        what = asdict(replace(self, plan=replace(self.plan, blocks=None, processes=1)))
         del what["schedule"]["epochs"]
-        text = json.dumps([what, graph.fingerprint()], default=str)
+        text = json.dumps([what, seed, graph.fingerprint()], default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def weight_unit(self, graph: Graph) -> float:
@@ -79,52 +110,20 @@ class TrainingRun:
     def execute(
         self,
         graph: Graph,
+        seed: int,
         device: torch.device,
         processes: Processes,
         *,
         checkpoint: Path | None = None,
         checkpoint_every: int = 50,
-        limit: int | None = None,
         show_progress: bool = True,
         start: Start | None = None,
     ) -> tuple[GATEModel, History]:
         """The trained network. Processes that share the run get the same one.
 
-        limit : of the memory, as in `plan_here`.
         start : where to start from, as far as its weights fit.
         """
-        plan = plan_here(self.plan, processes, device, limit)
-        self._announce(plan, processes)
-        saving = None
-        if checkpoint is not None or processes.size > 1:
-            identity = self.identity(graph)
-            processes.agree_on("graphs or parameters", identity)
-            saving = (
-                None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every, identity)
-            )
-        rng = np.random.default_rng(self.seed)
-        model = GATEModel(plan.architecture, rng, dtype=plan.dtype)
-        if plan.svd_start:
-            # By parts, larger weights lower the loss, but gain nothing on validation nodes.
-            loss = None if plan.by_parts else self.loss
-            start_from_features(model, start_graph(plan, graph, self.seed), loss, rng)
-        if start is not None:
-            start.copy_to(model, graph)
-        model.to(device)
-        weighted = graph.with_weights_in(self.weight_unit(graph))
-        history = train(
-            dict(model.named_parameters()),
-            planned_objective(plan, model, weighted, self.loss, self.seed, processes),
-            self.schedule,
-            checkpoint=saving,
-            show_progress=show_progress,
-            processes=processes,
-        )
-        log_traffic(processes)
-        return model, history
-
-    def _announce(self, plan: TrainingPlan, processes: Processes) -> None:
-        """Say what the plan is, and warn where processes would have nothing to do."""
+        plan, saving = self.plan, None
         if processes.leads and plan.by_parts and processes.size > plan.parts_per_step:
             warnings.warn(
                 f"{processes.size} processes share this run, but parts_per_step is "
@@ -132,5 +131,27 @@ class TrainingRun:
                 TrainingWarning,
                 stacklevel=4,
             )
-        work = plan.work() * (self.schedule.epochs * self.schedule.steps)
-        log_plan(processes, plan.sentence(processes.size), training_bytes(plan), work)
+        if checkpoint is not None or processes.size > 1:
+            identity = self.identity(graph, seed)
+            processes.agree_on("graphs or parameters", identity)
+            if checkpoint is not None:
+                saving = Checkpoint(checkpoint, checkpoint_every, identity)
+        rng = np.random.default_rng(seed)
+        model = GATEModel(plan.architecture, rng, dtype=plan.dtype)
+        if plan.svd_start:
+            # By parts, larger weights lower the loss, but gain nothing on validation nodes.
+            loss = None if plan.by_parts else self.loss
+            start_from_features(model, start_graph(plan, graph, seed), loss, rng)
+        if start is not None:
+            start.copy_to(model, graph)
+        model.to(device)
+        weighted = graph.with_weights_in(self.weight_unit(graph))
+        history = train(
+            dict(model.named_parameters()),
+            planned_objective(plan, model, weighted, self.loss, seed, processes),
+            self.schedule,
+            checkpoint=saving,
+            show_progress=show_progress,
+            processes=processes,
+        )
+        return model, history

@@ -13,8 +13,9 @@ import pytest
 from command_lines import amended
 from rounding import assert_equal_to_rounding
 
-from graphgate.estimators import estimate as estimates
-from graphgate.estimators import estimate as verdict
+from graphgate.compute.machine import format_bytes
+from graphgate.compute.speed import format_seconds
+from graphgate.estimators import embedder
 from graphgate.estimators.base import inner_products
 from graphgate.estimators.gate import GATE
 from graphgate.estimators.linear_gate import LinearGATE
@@ -337,12 +338,6 @@ def test_wrong_arguments_of_links(refused, arguments, words):
 # --- estimate ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    monkeypatch.setattr(estimates, "_PATIENCE", 0.0)
-
-
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("graph", [["edges.csv", "--nodes", "nodes.csv"], COUNTS])
 def test_an_estimate(run, graph):
     options = ("--method", "gate", "--dims", "8,4", "--epochs", "7", "--json", "e.json")
@@ -355,7 +350,7 @@ def test_an_estimate(run, graph):
     found = json.loads(Path("e.json").read_text())
     assert found["fits"] is True
     assert found["method"] == "gate"
-    assert found["seconds"] == pytest.approx(found["time"]["setup"] + 7 * found["time"]["epoch"])
+    assert found["seconds"] > 0
 
 
 @pytest.mark.parametrize("graph", [["edges.csv", "--nodes", "nodes.csv"], COUNTS])
@@ -368,17 +363,29 @@ def test_an_estimate_of_the_linear_method(run, graph):
     assert found["seconds"] > 0
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_estimate_of_what_does_not_fit(run, monkeypatch):
-    monkeypatch.setattr("graphgate.estimators.estimate.available_bytes", lambda: 30 * 2**20)
+    monkeypatch.setattr("graphgate.estimators.embedder.available_bytes", lambda: 30 * 2**20)
     code, out, _ = run("estimate", *COUNTS, "--dims", "4096,4096", "--json", "e.json")
     assert code == 0
     found = json.loads(Path("e.json").read_text())
     dims = ",".join(map(str, found["fitting_dims"]))
     assert f"the run does not fit into memory; --dims {dims} would fit" in out
     assert not found["fits"]
-    assert found["seconds"] is None  # nothing of that size was tried
-    assert ["each", "of", "30", "epochs", "—"] in cells(out)
+    assert ["each", "of", "30", "epochs"] in [row[:4] for row in cells(out)]
+
+
+def test_embed_prints_the_numbers_of_estimate(run, monkeypatch):
+    """Both follow one plan, and the speed of the machine is measured once per process."""
+    monkeypatch.setattr(embedder, "available_bytes", lambda: 2**34)
+    for method in ("linear", "gate"):
+        graph = ("edges.csv", "--nodes", "nodes.csv", "--method", method)
+        run("estimate", *graph, "--json", "e.json")
+        found = json.loads(Path("e.json").read_text())
+        _, _, err = run("embed", *graph, "--out", f"{method}.csv")
+        seconds = found["seconds"]
+        time = "less than a second" if seconds < 1 else f"about {format_seconds(seconds)}"
+        memory = format_bytes(found["training_bytes"])
+        assert f"plan: {found['plan']}; about {memory} of memory, {time}\n" in err
 
 
 @pytest.mark.parametrize(
@@ -400,7 +407,7 @@ def embed_options() -> list[str]:
 
 
 def test_embed_refuses_what_cannot_fit_unless_forced(run, monkeypatch):
-    monkeypatch.setattr(verdict, "available_bytes", lambda: 25 * 2**20)
+    monkeypatch.setattr(embedder, "available_bytes", lambda: 25 * 2**20)
     code, _, err = run(*embed_options())
     assert code == 2
     line = err.splitlines()[-1]
@@ -429,7 +436,7 @@ def test_a_limit_says_what_takes_the_memory_and_which_limit_would_do(run, method
     "command", [["links"], ["explore", "--out", "p.html"], ["figures", "--out", "f"]]
 )
 def test_no_command_trains_what_cannot_fit(refused, monkeypatch, command):
-    monkeypatch.setattr(verdict, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(embedder, "available_bytes", lambda: 1000)
     name, *options = command
     message = refused(name, "edges.csv", "--nodes", "nodes.csv", *options)
     assert "the run needs about" in message

@@ -539,12 +539,14 @@ def test_prepare_gives_what_fit_learns_from():
     graph = with_attributes()
     gate = small()
     prepared = gate.prepare(graph)
-    assert prepared.feature_names == tuple(gate.encoder_.get_feature_names_out())
+    assert prepared.graph.feature_names == tuple(prepared.encoder.get_feature_names_out())
     with pytest.raises(NotFittedError):
         gate.transform(graph)
     gate.fit(prepared)
     assert gate.fitted_on_.content == "attributes"
     assert_equal_to_rounding(gate.transform(graph), small().fit(graph).embedding_, 100)
+    assert gate.encoder_ is prepared.encoder
+    assert gate.encode(prepared).embedding.tobytes() == gate.embedding_.tobytes()
     # Another graph with features is one with features.
     gate.prepare(graph)
     assert gate.fit(random_graph(0)).encoder_ is None

@@ -158,7 +158,7 @@ def test_an_input_that_the_run_did_not_have_has_changed():
 
 
 def test_a_run_that_does_not_fit_into_memory_needs_force(made, monkeypatch):
-    monkeypatch.setattr("graphgate.estimators.estimate.available_bytes", lambda: 1000)
+    monkeypatch.setattr("graphgate.estimators.embedder.available_bytes", lambda: 1000)
     with pytest.raises(MemoryLimitError):
         rerun("r")
     assert rerun("r", force=True).identical
@@ -282,7 +282,9 @@ def test_any_record_is_read_or_refused(folder, data):
         shutil.copy("r/run.json", "good.json")
     stored = json.loads(Path("good.json").read_text())
     place = stored
-    while data.draw(st.booleans()) and any(isinstance(place[name], dict) for name in place):
+    while data.draw(st.booleans()) and any(
+        place[name] and isinstance(place[name], dict) for name in place
+    ):
         inner = sorted(name for name in place if isinstance(place[name], dict) and place[name])
         place = place[data.draw(st.sampled_from(inner))]
     place[data.draw(st.sampled_from(sorted(place)))] = data.draw(VALUES)

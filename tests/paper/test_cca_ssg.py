@@ -87,12 +87,12 @@ def test_the_embedding_is_made_of_convolutions(layers):
     found = CCASSG(n_components=6, layers=layers, epochs=3, length=3.0).fit(graph)
     a, h = dense_convolution(graph), graph.x.toarray()
     h = h / np.maximum(h.sum(axis=1, keepdims=True), 1)
-    for at, layer in enumerate(found.network_.layers):
+    for at, layer in enumerate(found.network_.convs):
         w, b = layer.lin.weight.detach().numpy().T, layer.bias.detach().numpy()
         h = a @ (np.maximum(h, 0) if at else h) @ w + b
     h *= 3.0 / np.sqrt(np.square(h).sum(axis=1).mean())
     np.testing.assert_allclose(found.embedding_, h, atol=1e-5)
-    assert len(found.network_.layers) == layers
+    assert len(found.network_.convs) == layers
 
 
 def test_it_learns_from_two_views_with_its_parameters(monkeypatch):

@@ -6,11 +6,12 @@ import threading
 
 import numpy as np
 import pytest
-from growing import grown_graph, later
+from growing import first, grown_graph, later
 from services import Client, running, small_store
 
-from graphgate import Graph, LinearGATE, Store, similar
+from graphgate import Graph, InputError, LinearGATE, Store, similar
 from graphgate.service import replies
+from graphgate.service.messages import NewNode
 from graphgate.service.served import Follower
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphgate.errors.InputWarning")
@@ -280,6 +281,15 @@ def test_integer_ids_and_features(tmp_path):
         assert (linked.status, linked.json["edges"]) == (200, 1)
 
 
+def test_a_label_that_the_store_cannot_keep_is_refused(tmp_path):
+    graph = first(grown_graph(40), 30).reveal()
+    assert graph.label_values() is None
+    follower = Follower(Store.create(tmp_path / "store", graph).path)
+    with pytest.raises(InputError, match="the nodes of this store have no labels"):
+        follower.add([NewNode(**NODE, label="a")], [])
+    assert follower.add([NewNode(**NODE)], []).added.ids.tolist() == ["x"]
+
+
 # --- mistakes ------------------------------------------------------------------------------------
 
 REPEATED = "repeat('a', 1500000000) = 'a'"
@@ -315,6 +325,7 @@ NODE = {"id": "x", "attributes": {"age": 1.0, "town": "Ulm", "a.b": True, "words
         ("/add", {}, 422, "nothing to add", "nodes"),
         ("/add", {"edges": [{"source": "n1", "target": "no"}]}, 422, "'no'", "edges"),
         ("/add", {"edges": [{"source": "n1"}]}, 422, "field required", "edges.0.target"),
+        ("/add", {"edges": [{"source": "n1", "target": "n1"}]}, 422, "'n1' to itself", "edges"),
         (
             "/add",
             {"edges": [{"source": "n1", "target": "n9", "weight": 2.0}]},

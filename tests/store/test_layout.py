@@ -70,7 +70,7 @@ def test_what_an_interrupted_writer_leaves_is_pruned(path):
     assert not any((path / name).exists() for name in left)
 
 
-@pytest.mark.parametrize("change", ["model", "files", "details", "tables", "number"])
+@pytest.mark.parametrize("change", ["model", "files", "details", "huge", "tables", "number"])
 def test_a_version_that_leads_elsewhere_is_refused(path, change):
     """Its checksum is right: it was written so."""
     version = read_version(path, 1)
@@ -83,6 +83,8 @@ def test_a_version_that_leads_elsewhere_is_refused(path, change):
         version.files["nodes.lance/data/../../../outside"] = "0-00000000"
     elif change == "details":
         del version.details["n_nodes"]
+    elif change == "huge":
+        version.details["n_nodes"] = 10**30
     else:
         version.tables["nodes"] = -1
     write_version(path, version)
@@ -124,6 +126,7 @@ FORMAT = {"kind": "graphgate store", "version": 1, "id": "0" * 32, "last": 1}
         ({"kind": "model"}, "does not describe a store"),
         (FORMAT | {"id": "../../x"}, "its id or its last version is not one"),
         (FORMAT | {"last": -1}, "its id or its last version is not one"),
+        (FORMAT | {"last": 10**400}, "its id or its last version is not one"),
         (FORMAT | {"last": "x"}, "'last' in its content has the wrong type"),
         ([], "does not describe a store"),
     ],

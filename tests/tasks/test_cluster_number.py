@@ -1,11 +1,12 @@
 """The number of clusters, chosen by the vectors: block graphs, random graphs, clouds."""
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tissues import layered_tissue
 
-from benchmarks.cluster_number import CONTINUOUS, geometric
+from benchmarks.cluster_number import CONTINUOUS, graph_of
 from graphgate import Graph, InputError, cluster, cluster_anndata, embed
 from graphgate.tasks.cluster_number import choose_n_clusters
 
@@ -57,7 +58,12 @@ def test_random_graphs_have_no_clusters(name):
 
 @pytest.mark.parametrize("name", [name for name in CONTINUOUS if "large" not in name])
 def test_continuous_graphs_have_no_clusters(name):
-    assert len(cluster(embed(CONTINUOUS[name](20)), "auto").sizes) == 1
+    assert len(cluster(embed(graph_of(name, 20)), "auto").sizes) == 1
+
+
+def geometric(seed: int, n: int, radius: float) -> Graph:
+    graph = nx.random_geometric_graph(n, radius, seed=seed)
+    return Graph(adjacency=nx.to_scipy_sparse_array(graph))
 
 
 def test_joined_disks_are_clusters():

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
-from graphs import CPU, model_for
+from sklearn.base import clone
 
 from graphgate.compute import machine
 from graphgate.compute.columns import Blocks
@@ -14,13 +13,12 @@ from graphgate.compute.counts import GraphCounts
 from graphgate.compute.processes import Processes
 from graphgate.datasets.synthetic import community_graph
 from graphgate.errors import MemoryLimitError, TrainingWarning
-from graphgate.estimators.estimate import plan_for
+from graphgate.estimators import embedder
 from graphgate.estimators.gate import GATE
 from graphgate.nn import collapsed_step
-from graphgate.training import memory, part_objective
-from graphgate.training.memory import plan_here, training_bytes
+from graphgate.training import part_objective
+from graphgate.training.memory import training_bytes
 from graphgate.training.objective import training_objective
-from graphgate.training.plan import TrainingPlan
 
 pytestmark = pytest.mark.numerical
 
@@ -49,13 +47,14 @@ def test_a_fit_in_less_memory_gives_the_same_result(monkeypatch, preset):
     monkeypatch.setattr(collapsed_step, "_CHUNK", 1 << 14)  # else chunks are larger than the graph
     whole, step = fitted(GATE(**settings), graph, monkeypatch)
     assert len(step.columns) == 1
-    plan = replace(plan_for(GraphCounts.of(graph), whole), svd_start=False)
+    plan = whole.plan(GraphCounts.of(graph)).plan
     limit = training_bytes(plan)
     same, step = fitted(GATE(**settings, memory_limit=limit), graph, monkeypatch)
     assert len(step.columns) == 1
     assert np.array_equal(same.embedding_, whole.embedding_)
     for blocks in (Blocks(32), Blocks(16, spilled=True)):
-        limit = training_bytes(replace(plan, blocks=blocks))
+        # The start is over before the first step, and a limit is kept within a fifth.
+        limit = training_bytes(replace(plan, blocks=blocks, svd_start=False))
         blocked, step = fitted(GATE(**settings, memory_limit=limit), graph, monkeypatch)
         assert (len(step.columns), step.blocks.spilled) == (64 // blocks.width, blocks.spilled)
         np.testing.assert_allclose(blocked.history_["loss"], whole.history_["loss"], rtol=1e-10)
@@ -70,13 +69,17 @@ def test_a_fit_in_less_memory_gives_the_same_result(monkeypatch, preset):
 def test_what_is_free_decides_without_a_limit(monkeypatch):
     graph = community_graph(3000, 9000, 200, n_entries=30_000)
     monkeypatch.setattr(collapsed_step, "_CHUNK", 1 << 14)
-    model = model_for(graph, (64, 64))
-    plan = TrainingPlan(GraphCounts.of(graph), model.architecture, torch.float64)
+    gate, counts = GATE((64, 64), dtype="float64", preset="paper"), GraphCounts.of(graph)
+
+    def blocks(gate: GATE, local_size: int = 1) -> Blocks | None:
+        plan, _ = gate.planned(counts, Processes(local_size=local_size))
+        return plan.plan.blocks
+
+    needed = gate.plan(counts).bytes
     for missing in (0, 1):
-        free = training_bytes(plan) - missing
-        monkeypatch.setattr(memory, "available_bytes", lambda free=free: free)
-        assert (plan_here(plan, Processes(), CPU).blocks is None) == (missing == 0)
-        assert plan_here(plan, Processes(local_size=2), CPU).blocks is not None
-        assert plan_here(plan, Processes(), torch.device("meta")).blocks is None
-    monkeypatch.setattr(memory, "available_bytes", lambda: None)
-    assert plan_here(plan, Processes(), CPU).blocks is None
+        monkeypatch.setattr(embedder, "available_bytes", lambda: needed - missing)  # noqa: B023
+        assert (blocks(gate) is None) == (missing == 0)
+        assert blocks(gate, local_size=2) is not None
+        assert blocks(clone(gate).set_params(device="cuda")) is None
+    monkeypatch.setattr(embedder, "available_bytes", lambda: None)
+    assert blocks(gate) is None

@@ -1,42 +1,21 @@
 """Graph convolutions trained on the correlations between two random views of a graph."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
-from torch_geometric.nn import GCNConv
+from torch import Tensor
+from torch_geometric.nn.models import GCN
 
 from graphgate.compute.sparse_operator import csr_tensor, symmetrically_normalized
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters
 from graphgate.graph.graph import Graph
 from graphgate.paper.baselines.contract import ScaledEmbedder
-from graphgate.paper.baselines.inputs import (
-    as_tensor,
-    convolution_inputs,
-    seeded,
-    step,
-)
+from graphgate.paper.baselines.inputs import as_tensor, convolution_inputs, seeded, step
 
 _LEAST_VARIANCE = 1e-12  # columns that are constant become zero
-
-
-class _Convolutions(nn.Module):
-    """Graph convolutions of these sizes, ReLU between them."""
-
-    def __init__(self, sizes: list[int]) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(GCNConv(i, o, normalize=False) for i, o in pairwise(sizes))
-
-    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
-        first, *rest = self.layers
-        h = first(x, adjacency)
-        for layer in rest:
-            h = layer(h.relu(), adjacency)
-        return h
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,7 +65,10 @@ class CCASSG(ScaledEmbedder):
         x, _ = convolution_inputs(graph, normalize=True)
         attended = sp.csr_array(graph.attended != 0, dtype=np.float32)
         with seeded(self.random_state):
-            self.network_ = _Convolutions([graph.n_features, *[self.n_components] * n_layers])
+            self.network_ = GCN(
+                *(graph.n_features, self.n_components, n_layers, self.n_components),
+                normalize=False,
+            )
             optimizer = torch.optim.Adam(self.network_.parameters(), lr=self.learning_rate)
             for _ in range(self.epochs):
                 one, two = (

@@ -30,8 +30,8 @@ class _Encoder(nn.Module):
 
     def forward(self, x: Tensor, adjacency: Tensor) -> Tensor | tuple[Tensor, ...]:
         h = self.first(x, adjacency).relu()
-        found = tuple(layer(h, adjacency) for layer in self.outputs.values())
-        return found[0] if len(found) == 1 else found
+        outputs = tuple(layer(h, adjacency) for layer in self.outputs.values())
+        return outputs[0] if len(outputs) == 1 else outputs
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -192,25 +192,22 @@ class DGI(ScaledEmbedder):
     random_state: int = 0
 
     def _train_network(self, graph: Graph) -> None:
+        """Ends with the weights of the lowest loss."""
+        inputs = convolution_inputs(graph, normalize=True)
         with seeded(self.random_state):
-            self.network_ = _InfomaxNetwork(graph.n_features, self.n_components)
-            self.epochs_ = self._train(convolution_inputs(graph, normalize=True))
+            self.network_ = network = _InfomaxNetwork(graph.n_features, self.n_components)
+            optimizer = torch.optim.Adam(network.parameters(), lr=self.learning_rate)
+            least, best, weights = float("inf"), 0, deepcopy(network.state_dict())
+            self.epochs_ = 0
+            while self.epochs_ < self.epochs and self.epochs_ - best < self.patience:
+                self.epochs_ += 1
+                loss = network.loss(*inputs)
+                if loss.item() < least:
+                    least, best = loss.item(), self.epochs_
+                    weights = deepcopy(network.state_dict())
+                step(optimizer, loss)
+            network.load_state_dict(weights)
 
     @torch.no_grad()
     def _vectors(self, graph: Graph) -> np.ndarray:
         return self.network_.embed(*convolution_inputs(graph, normalize=True)).numpy()
-
-    def _train(self, inputs: tuple[Tensor, Tensor]) -> int:
-        """Ends with the weights of the lowest loss; returns the number of epochs."""
-        network = self.network_
-        optimizer = torch.optim.Adam(network.parameters(), lr=self.learning_rate)
-        least, best, epoch, weights = float("inf"), 0, 0, deepcopy(network.state_dict())
-        for epoch in range(1, self.epochs + 1):
-            loss = network.loss(*inputs)
-            if loss.item() < least:
-                least, best, weights = loss.item(), epoch, deepcopy(network.state_dict())
-            if epoch - best == self.patience:
-                break
-            step(optimizer, loss)
-        network.load_state_dict(weights)
-        return epoch

@@ -122,8 +122,9 @@ class GraphMAE(ScaledEmbedder):
             rates = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.epochs)
             for _ in range(self.epochs):
                 shown, masked = masked_nodes(x, network.token, self.mask, self.replace)
-                found = network.reconstruct(network.encode(shown, edge_index), edge_index, masked)
-                loss = scaled_cosine_error(found, x[masked], self.exponent)
+                h = network.encode(shown, edge_index)
+                rebuilt = network.reconstruct(h, edge_index, masked)
+                loss = scaled_cosine_error(rebuilt, x[masked], self.exponent)
                 step(optimizer, loss)
                 rates.step()
                 losses.append(loss.item())
@@ -155,9 +156,9 @@ def masked_nodes(x: Tensor, token: Tensor, mask: float, replace: float) -> tuple
     return shown.index_copy(0, tokens, token.expand(len(tokens), -1)), masked
 
 
-def scaled_cosine_error(found: Tensor, x: Tensor, exponent: float) -> Tensor:
+def scaled_cosine_error(rebuilt: Tensor, x: Tensor, exponent: float) -> Tensor:
     """The mean of (1 - cos)^γ over rows; the cosine with a row of zeros is 0."""
-    cosines = (F.normalize(found) * F.normalize(x)).sum(dim=1)
+    cosines = (F.normalize(rebuilt) * F.normalize(x)).sum(dim=1)
     return (1 - cosines).clamp(min=0).pow(exponent).mean()
 
 

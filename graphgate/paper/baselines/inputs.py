@@ -54,8 +54,8 @@ def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
 
 def scale_to_length(z: np.ndarray, length: float) -> float:
     """The factor that gives (N, D) vectors this root mean square length; 1 if all are zero."""
-    found = float(np.sqrt(np.square(z, dtype=np.float64).sum(axis=1).mean()))
-    return length / found if found > 0 else 1.0
+    current = float(np.sqrt(np.square(z, dtype=np.float64).sum(axis=1).mean()))
+    return length / current if current > 0 else 1.0
 
 
 def as_tensor(matrix: sp.csr_array) -> Tensor:

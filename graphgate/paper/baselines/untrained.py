@@ -63,20 +63,20 @@ class LabelPropagation(GraphClassifier):
 
     def _learn(self, graph: Graph) -> None:
         assert graph.labels is not None
-        known = labelled_rows(graph, "train")
-        given = np.eye(len(graph.classes))[graph.labels[known]]
+        train = labelled_rows(graph, "train")
+        given = np.eye(len(graph.classes))[graph.labels[train]]
         self.most_frequent_ = int(given.sum(axis=0).argmax())
         weights = symmetrized(graph).astype(np.float64)
         totals = weights.sum(axis=0)
         # (N, N), T_ij = w_ij / Σ_k w_kj: the probability of a jump from j to i.
         transitions = sp.csr_array(weights @ sp.diags_array(1 / np.where(totals > 0, totals, 1)))
         fractions = np.zeros((graph.n_nodes, given.shape[1]))
-        fractions[known] = given
+        fractions[train] = given
         for _ in range(self.iterations):
             before, fractions = fractions, transitions @ fractions
             sums = fractions.sum(axis=1, keepdims=True)
             fractions /= np.where(sums > 0, sums, 1)
-            fractions[known] = given
+            fractions[train] = given
             if np.abs(fractions - before).max() <= self.tolerance:
                 break
         self.fractions_ = fractions

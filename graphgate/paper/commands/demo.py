@@ -42,15 +42,15 @@ def demo(
     for dataset in map(graphgate.load_dataset, DEMO_DATASETS):
         results = []
         for setting in CLASSIFICATION_SETTINGS:
-            found = graphgate.evaluate(method, dataset, setting=setting, n_runs=n_runs)
-            results.append(found.to_dict())
-            rows.append(found.row())
+            evaluation = graphgate.evaluate(method, dataset, setting=setting, n_runs=n_runs)
+            results.append(evaluation.to_dict())
+            rows.append(evaluation.row())
             say("  ".join(rows[-1][:-2]))
         write_json(out / f"{dataset.name}.json", results)
         for path in (out / f"{dataset.name}.json", *_write_artifacts(method, dataset.name, out)):
             say(f"wrote {path}")
         splits[dataset.name] = dataset.split
-    print_table(found.heads(), rows)
+    print_table(evaluation.heads(), rows)
     print_caveats(splits)
     pages = " or ".join(str(out / f"{name}.html") for name in DEMO_DATASETS)
     say(f"open {pages} in a browser to explore a graph")
@@ -66,8 +66,7 @@ def _write_artifacts(method: str, name: str, out: Path) -> Iterator[Path]:
     for sentence in gate.summary().sentences():
         say(f"{name}: {sentence}")
     stem, title = out / name, name.capitalize()
-    found = graphgate.Embedding.of(graph, gate.embedding_)
-    yield found.save(stem.with_suffix(".parquet"))
+    yield graphgate.Embedding.of(graph, gate.embedding_).save(stem.with_suffix(".parquet"))
     gate.save(stem.with_suffix(".safetensors"))
     yield stem.with_suffix(".safetensors")
     graph, points = name_classes(name, graph), project(gate.embedding_)

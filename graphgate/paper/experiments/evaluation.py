@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from statistics import mean, stdev
 from typing import Any
 
@@ -16,6 +16,7 @@ from graphgate.paper.experiments.experiment import (
     CLASSIFICATION_SETTINGS,
     METRIC_TITLES,
     SETTINGS,
+    Experiment,
     Published,
     find_experiment,
     with_std,
@@ -161,11 +162,11 @@ def evaluate(
     Examples
     --------
     >>> from graphgate import evaluate
-    >>> found = evaluate("raw", "citeseer", n_runs=2, progress=False)
-    >>> found.runs[0].metrics["accuracy"]
+    >>> evaluation = evaluate("raw", "citeseer", n_runs=2, progress=False)
+    >>> evaluation.runs[0].metrics["accuracy"]
     61.6
     """
-    row = find_row(method)
+    find_row(method)  # an unknown name is refused first
     source = load_dataset(dataset) if isinstance(dataset, str) else dataset
     if not isinstance(source, Dataset):
         raise InputError(
@@ -176,32 +177,44 @@ def evaluate(
     experiment = find_experiment(method, source.name, setting)
     if experiment is None:
         raise InputError(f"the method {method!r} has no {setting} setting on {source.name}")
-    chosen = dict(experiment.params)
     if unseen is not None and setting != "inductive":
         raise InputError(f"the setting {setting!r} hides no nodes; omit unseen")
     if probe is not None and setting not in CLASSIFICATION_SETTINGS:
         raise InputError(f"the setting {setting!r} has no choice of a probe; omit probe")
-    if probe is not None and is_classifier(row.make(chosen | dict(params or {}), random_state)):
+    experiment = _with_choices(experiment, preset, params or {}, probe, unseen)
+    if probe is not None and is_classifier(find_row(method).make(experiment.params, random_state)):
         raise InputError(f"the method {method!r} classifies nodes without a probe; omit probe")
+    first = RunSpec.of(experiment, source.split, experiment.params, random_state)
+    specs = [replace(first, seed=random_state + run) for run in range(n_runs)]
+    n_jobs = n_jobs or faster_n_jobs(n_runs, available_cores())
+    evaluation = Evaluation(first, (), experiment.published)
+    with progress_bar(setting, n_runs, show=progress) as advance:
+        for _, result in run_unordered(methodcaller("run", source), specs, n_jobs=n_jobs):
+            runs = sorted((*evaluation.runs, result), key=attrgetter("seed"))
+            evaluation = replace(evaluation, runs=tuple(runs))
+            advance(note=f"{evaluation.shown[0]} {evaluation.text()}")
+    return evaluation
+
+
+def _with_choices(
+    experiment: Experiment,
+    preset: str | None,
+    params: Mapping[str, Any],
+    probe: str | None,
+    unseen: Sequence[str] | None,
+) -> Experiment:
+    """The experiment with the choices of the caller; a preset also implies `probe` and `unseen`."""
+    chosen = dict(experiment.params)
     if preset is not None:
         if "preset" not in chosen:
-            raise InputError(f"the method {method!r} has no presets, got preset={preset!r}")
-        form = find_preset(preset)
-        chosen["preset"] = preset
+            raise InputError(
+                f"the method {experiment.method!r} has no presets, got preset={preset!r}"
+            )
+        form, chosen["preset"] = find_preset(preset), preset
         probe, unseen = probe or form.probe, unseen or form.unseen
-    chosen |= params or {}
-    experiment = replace(
+    return replace(
         experiment,
+        params=chosen | dict(params),
         probe=probe or experiment.probe,
         unseen=tuple(unseen or experiment.unseen),
     )
-    first = RunSpec.of(experiment, source.split, chosen, random_state)
-    specs = [replace(first, seed=random_state + run) for run in range(n_runs)]
-    n_jobs = n_jobs or faster_n_jobs(n_runs, available_cores())
-    results: dict[int, RunResult] = {}
-    with progress_bar(setting, n_runs, show=progress) as advance:
-        for spec, result in run_unordered(methodcaller("run", source), specs, n_jobs=n_jobs):
-            results[spec.seed] = result
-            found = Evaluation(first, tuple(results.values()), experiment.published)
-            advance(note=f"{found.shown[0]} {found.text()}")
-    return replace(found, runs=tuple(results[spec.seed] for spec in specs))

@@ -73,9 +73,6 @@ METRIC_TITLES = {
 }
 QUICK = ("raw-svd", "smoothing-2", "smoothing-16", "linear")  # seconds per run, on any graph
 Published = tuple[float, float | None]  # mean, and the standard deviation if there is one
-_PER_SETTING = {"source", "departure", "n_runs"}
-_TOP = {*_PER_SETTING, "seconds", "probe", "unseen", "params", "sweep", *SETTINGS}
-_SECTION = {*_PER_SETTING, "published", "note", "params", "sweep"}
 
 
 @dataclass(frozen=True)
@@ -132,31 +129,15 @@ def find_experiment(method: str, dataset: str, setting: str) -> Experiment | Non
     if not file.is_file():
         return None
     content = tomllib.loads(file.read_text(encoding="utf-8"))
-    _check_keys(f"{method}/{dataset}.toml", content, _TOP)
     if setting not in content:
         return None
     section = content[setting]
-    _check_keys(f"[{setting}] of {method}/{dataset}.toml", section, _SECTION)
-    sweep = section.get("sweep", content.get("sweep", {}))
-    if sweep and SETTINGS[setting].selection is None:
-        raise InputError(
-            f"[{setting}] of {method}/{dataset}.toml has a sweep, but no metric to choose by"
-        )
-    fields: dict[str, Any] = {"n_runs": n_runs}
-    fields |= {key: value for key, value in content.items() if key not in SETTINGS}
-    fields |= {key: value for key, value in section.items() if key in _PER_SETTING | {"note"}}
-    return Experiment(
-        method,
-        dataset,
-        setting,
-        **fields
-        | {
-            "params": content.get("params", {}) | section.get("params", {}),
-            "sweep": sweep,
-            "published": _published(section.get("published", {}), setting),
-            "unseen": tuple(content.get("unseen", Experiment.unseen)),
-        },
-    )
+    general = {key: value for key, value in content.items() if key not in SETTINGS}
+    fields = {"n_runs": n_runs} | general | section
+    fields["params"] = general.get("params", {}) | section.get("params", {})
+    fields["published"] = _published(section.get("published", {}), setting)
+    fields["unseen"] = tuple(fields.get("unseen", Experiment.unseen))
+    return Experiment(method, dataset, setting, **fields)
 
 
 def _compared(method: str, graph: str) -> Experiment:
@@ -164,13 +145,10 @@ def _compared(method: str, graph: str) -> Experiment:
 
     On other graphs, GATE has its preset, and a method that trains has two runs instead of five.
     """
-    if graph in NAMES:
-        found = find_experiment(method, graph, "transductive")
-    elif method == "gate":
-        found = Experiment(method, graph, "quality", {"preset": "authors"})
-    else:
-        found = find_experiment(method, "cora", "transductive")
-    params = {} if found is None else found.candidates()[0]
+    classifying = find_experiment(method, graph if graph in NAMES else "cora", "transductive")
+    params = {} if classifying is None else classifying.candidates()[0]
+    if method == "gate" and graph not in NAMES:
+        params = {"preset": "authors"}
     n_runs = 5 if method in QUICK or graph in NAMES else 2
     return Experiment(method, graph, "quality", params, n_runs=n_runs)
 
@@ -179,8 +157,3 @@ def _published(values: Any, setting: str) -> dict[str, Published]:
     """A plain list belongs to the main metric."""
     named = values if isinstance(values, Mapping) else {SETTINGS[setting].main: values}
     return {metric: (value[0], (*value, None)[1]) for metric, value in named.items()}
-
-
-def _check_keys(where: str, content: Mapping[str, Any], known: set[str]) -> None:
-    if unknown := content.keys() - known:
-        raise InputError(f"unknown key {min(unknown)!r} in {where}; use one of {sorted(known)}")

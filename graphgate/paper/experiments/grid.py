@@ -58,9 +58,9 @@ class ExperimentGrid:
         if len(specs) == 1:
             return specs[0].params
         metric = SETTINGS[experiment.setting].selection
-        assert metric is not None  # `find_experiment` refuses a sweep without one
-        found = [self.store.find(spec) for spec in specs]
-        measured = [result.metrics[metric] for result in found if result is not None]
+        assert metric is not None, f"{experiment.setting} has no metric to choose by"
+        results = [self.store.find(spec) for spec in specs]
+        measured = [result.metrics[metric] for result in results if result is not None]
         scores = [score for score in measured if score is not None]
         return specs[scores.index(max(scores))].params if len(scores) == len(specs) else None
 
@@ -72,8 +72,8 @@ class ExperimentGrid:
     def evaluation(self, experiment: Experiment) -> Evaluation | None:
         """The stored runs of an experiment; None if there are none."""
         specs = self.specs(experiment)
-        found = [result for spec in specs if (result := self.store.find(spec)) is not None]
-        return Evaluation(specs[0], tuple(found), experiment.published) if found else None
+        runs = tuple(result for spec in specs if (result := self.store.find(spec)) is not None)
+        return Evaluation(specs[0], runs, experiment.published) if runs else None
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """Those without a stored run, each once."""

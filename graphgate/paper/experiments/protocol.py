@@ -105,8 +105,8 @@ def run_clustering(method: Any, graph: Graph, *, algorithm: str, seed: int) -> R
         raise InputError("clusters are compared with classes, but the graph has no labels")
     embedding, cost = trained(embed_nodes, method, graph)
     n_clusters = len(graph.classes)
-    found = cluster_vectors(embedding, n_clusters, method=algorithm, random_state=seed)
-    return RunResult.of(seed, agreement(graph.labels, found), cost)
+    clusters = cluster_vectors(embedding, n_clusters, method=algorithm, random_state=seed)
+    return RunResult.of(seed, agreement(graph.labels, clusters), cost)
 
 
 def run_links(

@@ -85,26 +85,24 @@ def reproduce(
     | A | GATE, edges alone, inductive | — | — | — |
     """
     rows = table_rows(table, methods)
-    settings = TABLES[table][1]
     if graphs is not None and table != "quality":
         raise InputError(f"the table {table!r} is of the citation graphs; omit graphs")
-    if split is not None and not set(settings) <= set(CLASSIFICATION_SETTINGS):
+    if split is not None and not set(TABLES[table][1]) <= set(CLASSIFICATION_SETTINGS):
         raise InputError(f"the table {table!r} has no choice of a split; omit split")
     if split is not None and split not in _SPLITS:
         raise InputError(f"unknown split {split!r}; use one of {', '.join(_SPLITS)}")
     store = RunStore(Path(results) / "runs")
     archives = {} if graphs is None else list_archives(graphs)
     archives = {name: path for name, path in archives.items() if name not in NAMES}
-    columns = [*NAMES, *archives]
-    if table == "quality" and not run:
-        columns += [name for name in store.datasets() if name not in columns]
-    if datasets is None:
-        datasets = columns if table == "quality" else NAMES
-    elif table == "quality" and (unknown := [name for name in datasets if name not in columns]):
-        raise InputError(
-            f"unknown graph {unknown[0]!r}; use {', '.join(columns)}, or pass the folder that "
-            "holds it as graphs"
-        )
+    columns = list(NAMES)
+    if table == "quality":
+        columns = list(dict.fromkeys([*NAMES, *archives, *([] if run else store.datasets())]))
+        if unknown := [name for name in datasets or () if name not in columns]:
+            raise InputError(
+                f"unknown graph {unknown[0]!r}; use {', '.join(columns)}, or pass the folder that "
+                "holds it as graphs"
+            )
+    datasets = datasets or columns
     experiments = table_experiments(table, rows, datasets)
     for row in rows if methods else ():
         if not any(cell.method == row for cell in experiments):
@@ -116,11 +114,8 @@ def reproduce(
         cells = {(of.method, of.dataset) for of in experiments}
         splits |= {name: "public" for row, name in cells if store.has_split(row, name, "public")}
     grid = ExperimentGrid(experiments, store, splits, n_runs, archives)
-    kind = ComparisonTable if table == "quality" else ResultsTable
-    if not run:
-        return kind(grid, datasets)
-    n_new = run_missing(grid, n_jobs=n_jobs or available_cores(), progress=progress)
-    return kind(grid, datasets, n_new)
+    n_new = run_missing(grid, n_jobs=n_jobs or available_cores(), progress=progress) if run else 0
+    return (ComparisonTable if table == "quality" else ResultsTable)(grid, datasets, n_new)
 
 
 def table_rows(table: str, methods: Sequence[str] | None = None) -> list[str]:

@@ -29,8 +29,8 @@ class TableCell:
     evaluation: Evaluation | None
 
     def ours(self, metric: str | None = None) -> str:
-        found = self.evaluation
-        return "—" if found is None else f"{found.text(metric)} ({len(found.runs)})"
+        ours = self.evaluation
+        return "—" if ours is None else f"{ours.text(metric)} ({len(ours.runs)})"
 
     def published(self, metric: str | None = None) -> str:
         value = self.experiment.published.get(metric or SETTINGS[self.experiment.setting].main)
@@ -38,11 +38,11 @@ class TableCell:
 
     def is_low(self, metric: str | None = None) -> bool:
         """Whether ours is further below the published value than counts as reproduced."""
-        found = self.evaluation
-        if found is None or not found.is_comparable:
+        ours = self.evaluation
+        if ours is None or not ours.is_comparable:
             return False
-        published = found.published(metric)
-        return published is not None and found.mean(metric) < published[0] - TOLERANCE
+        published = ours.published(metric)
+        return published is not None and ours.mean(metric) < published[0] - TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class ColumnGroup:
         """Our value and, if compared, the published one and the difference, marked if low."""
         if cell is None:
             return [""] * len(self.heads)
-        found, metric = cell.evaluation, self.metric
-        difference = "—" if found is None else found.difference(metric)
+        ours, metric = cell.evaluation, self.metric
+        difference = "—" if ours is None else ours.difference(metric)
         low = mark if cell.is_low(metric) else ""
         return [cell.ours(metric), cell.published(metric), difference + low][: len(self.heads)]
 
@@ -98,8 +98,7 @@ class ResultsTable:
 
     def to_list(self) -> list[dict[str, Any]]:
         """The stored cells, each with the fields of `Evaluation.to_dict`."""
-        found = [cell.evaluation for cell in self.cells()]
-        return [evaluation.to_dict() for evaluation in found if evaluation is not None]
+        return [cell.evaluation.to_dict() for cell in self.cells() if cell.evaluation]
 
     def columns(self) -> list[ColumnGroup]:
         """A single metric is always compared; one of several only if it has been published."""

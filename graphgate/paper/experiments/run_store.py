@@ -99,19 +99,16 @@ class RunSpec:
     @property
     def key(self) -> str:
         """The fields as text, different for different specifications."""
-        return _key(self.fields())
+        return json.dumps(self.fields(), sort_keys=True, ensure_ascii=False)
 
     @property
     def file(self) -> Path:
         """The path of its method and dataset in the results folder."""
-        return _file(self.method, self.dataset)
+        return run_file(self.method, self.dataset)
 
 
-def _key(fields: Mapping[str, Any]) -> str:
-    return json.dumps(fields, sort_keys=True, ensure_ascii=False)
-
-
-def _file(method: str, dataset: str) -> Path:
+def run_file(method: str, dataset: str) -> Path:
+    """The path of a method and a dataset in the results folder."""
     return Path(dataset, re.sub(r"[^\w.-]+", "-", method) + ".jsonl")
 
 
@@ -133,16 +130,18 @@ class RunStore:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self._read: dict[Path, dict[str, tuple[str, RunResult]]] = {}
+        self._read: dict[Path, dict[str, tuple[RunSpec, RunResult]]] = {}
 
     def find(self, spec: RunSpec) -> RunResult | None:
         """The stored result of a run; None if there is none."""
-        _, result = self._runs(spec.file).get(spec.key, (None, None))
-        return result
+        stored = self._runs(spec.file).get(spec.key)
+        return None if stored is None else stored[1]
 
     def has_split(self, method: str, dataset: str, split: str) -> bool:
         """Whether any run of a method on this split of a dataset is stored."""
-        return any(name == split for name, _ in self._runs(_file(method, dataset)).values())
+        return any(
+            spec.split == split for spec, _ in self._runs(run_file(method, dataset)).values()
+        )
 
     def datasets(self) -> list[str]:
         """The datasets with stored runs."""
@@ -155,31 +154,28 @@ class RunStore:
         append_json(self.folder / spec.file, content)
         self._read.pop(spec.file, None)
 
-    def _runs(self, file: Path) -> dict[str, tuple[str, RunResult]]:
-        """The runs in a file by their keys, each with its split."""
+    def _runs(self, file: Path) -> dict[str, tuple[RunSpec, RunResult]]:
+        """The runs in a file by the keys of their specifications."""
         if file not in self._read:
-            runs: dict[str, tuple[str, RunResult]] = {}
+            runs: dict[str, tuple[RunSpec, RunResult]] = {}
             for number, line in enumerate(complete_lines(self.folder / file), start=1):
                 try:
-                    key, split, result = _stored(line, file)
+                    spec, result = _stored(line)
+                    if spec.file != file or spec.seed != result.seed:
+                        raise ValueError
+                    runs.setdefault(spec.key, (spec, result))
                 except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
                     raise InputError(
                         f"line {number} of {self.folder / file} is not a run of its method and "
                         "dataset; remove it"
                     ) from None
-                runs.setdefault(key, (split, result))
             self._read[file] = runs
         return self._read[file]
 
 
-def _stored(line: bytes, file: Path) -> tuple[str, str, RunResult]:
-    """Key, split and result of a stored run; raises an error for anything else."""
-    content = parse_json(line.decode())
-    fields = {name: of for name, of in content.items() if name not in ("run", "versions")}
-    result = RunResult.from_dict(content["run"], fields["setting"])
-    names = {field.name for field in dataclasses.fields(RunSpec)}
-    if names - fields.keys() - {"code"} or fields.keys() - names:
-        raise ValueError
-    if _file(fields["method"], fields["dataset"]) != file or fields["seed"] != result.seed:
-        raise ValueError
-    return _key(fields), fields["split"], result
+def _stored(line: bytes) -> tuple[RunSpec, RunResult]:
+    """Specification and result of a stored run; raises an error for anything else."""
+    fields = parse_json(line.decode())
+    run, _ = fields.pop("run"), fields.pop("versions", None)
+    spec = RunSpec(**fields | {"unseen": tuple(fields["unseen"])})
+    return spec, RunResult.from_dict(run, spec.setting)
