@@ -15,6 +15,7 @@ from graphgate.cli.program import ANSWERS, app
 from graphgate.errors import InputError
 
 if TYPE_CHECKING:
+    from graphgate.estimators.embedder import Embedder
     from graphgate.tasks.comparison import SharedTraits
 
 
@@ -49,7 +50,7 @@ def similar(
         raise InputError("querying all nodes needs --out FILE or --json FILE")
     if nodes is not None and edges is None:
         raise InputError("--nodes describes the nodes of a graph; add --edges FILE")
-    if explain is not None and edges is None:
+    if explain and edges is None:
         raise InputError("--explain computes from the graph of the embedding; add --edges FILE")
     vectors = graphgate.read_embedding(embedding)
     ids = {str(name): name for name in vectors.ids.tolist()}
@@ -61,8 +62,7 @@ def similar(
 
         reading = {} if vectors.reading is None else vectors.reading.to_dict()
         graph = graphgate.read_graph(edges, nodes, **reading)
-        model = None if explain is None else graphgate.load_model(explain)
-        shared = compare_similar(graph, neighbors, model=model)
+        shared = compare_similar(graph, neighbors, model=_loaded(explain))
         rows = [row | _told(traits) for row, traits in zip(rows, shared, strict=True)]
     write_result(json, {"similar": [_plain(row) for row in rows]})
     if out is not None:
@@ -73,12 +73,16 @@ def similar(
             "similar_id": neighbors.neighbors.ravel(),
             "cosine": neighbors.cosines.ravel(),
         }
-        columns |= {"shared": [row["shared"] for row in rows]} if edges is not None else {}
-        columns |= {"because": [str(row["because"]) for row in rows]} if explain is not None else {}
+        told = [name for name in ("shared", "because") if rows and name in rows[0]]
+        columns |= {name: [str(row[name]) for row in rows] for name in told}
         write_table(out, columns)
         say(f"wrote the {k} most similar nodes of each of {n:,} nodes to {out}")
     elif node:
         print_rows(rows)
+
+
+def _loaded(model: Path | None) -> Embedder | None:
+    return None if model is None else graphgate.load_model(model)
 
 
 def _told(traits: SharedTraits) -> dict[str, Any]:
