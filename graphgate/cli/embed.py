@@ -149,11 +149,11 @@ def _fit(
     graph = options.read(edges, nodes)
     print_graph(graph)
     prepared = prepare(estimator, graph, edges, nodes, force=force)
-    if graph.attributes is not None:
-        say(str(graphgate.InspectedTables.of(graph, prepared.encoder)), err=True)
     outputs.check_names(graph, prepared.graph.feature_names)
     with measured() as cost:
         estimator.fit(prepared)
+    if graph.attributes is not None:
+        say(str(graphgate.InspectedTables.of(graph, prepared.encoder)), err=True)
     inputs = {"edges": edges} | ({} if nodes is None else {"nodes": nodes})
     reading = estimator.notes_.setdefault("reading", options.reading().to_dict())
     return _Run(estimator, graph, prepared, inputs, reading, cost)

@@ -1,9 +1,5 @@
 """`graphgate inspect`: what tables are read as."""
 
-from __future__ import annotations
-
-from dataclasses import asdict
-
 import graphgate
 from graphgate.cli.console import say
 from graphgate.cli.options import Edges, GraphOptions, Json, Nodes
@@ -29,8 +25,8 @@ def inspect(
     """
     if edges is None:
         raise InputError("give the tables: EDGES and, optionally, --nodes FILE")
-    graph = graphgate.read_graph(edges, nodes, **asdict(options.reading()))
+    graph = options.read(edges, nodes)
     print_graph(graph)
-    found = graphgate.inspect_tables(graph)
-    say(str(found))
-    write_result(json, {"columns": found.to_dict()})
+    inspected = graphgate.inspect_tables(graph)
+    say(str(inspected))
+    write_result(json, {"columns": inspected.to_dict()})

@@ -115,7 +115,7 @@ def links(
         scores = graphgate.evaluate_links(
             graph, estimator, **splitting.arguments(edges, graph, options), random_state=seed
         )
-    if getattr(getattr(estimator, "history_", None), "stopped", None) == "interrupted":
+    if isinstance(estimator, Embedder) and estimator.summary().interrupted:
         raise KeyboardInterrupt  # an interrupted training has no result
     rows = [
         [row.title, name, title, *(_cell(scores, f"{prefix}{metric}") for metric in METRICS)]

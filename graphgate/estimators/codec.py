@@ -86,50 +86,46 @@ class Rebuilding:
 
     def part(self, kind: Any, body: Any, name: str, sizes: dict[str, int]) -> Any:
         """A value of a type, which is a class or one of those that the module describes."""
-        if kind is Any:
+        origin, inner = get_origin(kind) or kind, get_args(kind)
+        if origin is Any or (origin is Literal and body in inner):
             return body
-        origin, inner = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
             return self._one_of(inner, body, name, sizes)
+        if origin is Annotated and body is _APART:
+            return self._array(name, *inner[1:], sizes=sizes)
         if origin is Annotated:
-            kind, *marks = inner
-            if kind in (Tensor, np.ndarray) and body is _APART:
-                return self._array(name, *marks, sizes=sizes)
-            value = self.part(kind, body, name, sizes)
-            if all(low <= value <= high for low, high in marks):
-                return value
-            self._refuse(f"{name!r} in its header is out of range")
-        if origin is Literal and body in inner:
-            return body
-        if origin in (dict, Mapping) and isinstance(body, dict):
+            value = self.part(inner[0], body, name, sizes)
+            if not all(low <= value <= high for low, high in inner[1:]):
+                self._refuse(f"{name!r} in its header is out of range")
+            return value
+        if isinstance(body, dict) and origin in (dict, Mapping):
             if inner[1] is Tensor:
                 names = [other for other in self.tensors if other.startswith(f"{name}.")]
                 return {other[len(name) + 1 :]: self._tensor(other) for other in names}
             return {k: self.part(inner[1], v, _inside(name, k), sizes) for k, v in body.items()}
-        if origin in (tuple, list) and isinstance(body, list):
-            kinds = [inner[0]] * len(body) if inner[-1] in (..., inner[0]) else inner
-            return self._sequence(tuple, kinds, body, name)
-        if isinstance(kind, type):
-            return self._instance(kind, body, name)
-        self._wrong(name)
-
-    def _instance(self, kind: type, body: Any, name: str) -> Any:
-        if is_dataclass(kind) and isinstance(body, dict):
+        if isinstance(body, dict) and is_dataclass(origin):
             return self._record(kind, body, name)
-        if issubclass(kind, tuple) and isinstance(body, list):
-            return self._sequence(kind._make, _hints(kind).values(), body, name)  # type: ignore[attr-defined]
+        if isinstance(body, list) and isinstance(origin, type) and issubclass(origin, tuple):
+            # One type for all items, types of a tuple, or those of the fields of a named one.
+            kinds = [inner[0]] * len(body) if inner[-1:] == (...,) else inner
+            kinds = kinds if inner else list(_hints(kind).values())
+            if len(kinds) == len(body):
+                pairs = enumerate(zip(kinds, body, strict=True))
+                parts = (self.part(k, v, _inside(name, at), {}) for at, (k, v) in pairs)
+                return getattr(kind, "_make", tuple)(parts)
         if kind is float and type(body) in (int, float):
             # JSON has integers that are larger than any float, and 1e999 is infinite.
             if abs(body) <= sys.float_info.max:
                 return float(body)
         elif kind is float and body == INFINITY and self.infinite:
             return inf
-        elif type(body) is kind and kind in (bool, int, str, list, dict, types.NoneType):
+        elif type(body) is kind and kind in (bool, int, str):
             return body
-        self._wrong(name)
+        self._refuse(f"{name!r} in its header has the wrong type")
 
     def _record(self, kind: type, body: dict[str, Any], name: str) -> Any:
-        parts = self.fields(_hints(kind), body, name)
+        hints = _hints(kind)
+        parts = self.fields({part.name: hints[part.name] for part in fields(kind)}, body, name)
         try:
             return kind(**parts)
         except InputError as error:
@@ -137,20 +133,13 @@ class Rebuilding:
 
     def fields(self, hints: Mapping[str, Any], body: Any, name: str) -> dict[str, Any]:
         """The values of fields of these types, of which `body` has all but arrays."""
-        needed = [key for key, hint in hints.items() if key in body or not _may_be_array(hint)]
+        needed = [key for key in hints if key in body or _inside(name, key) not in self.tensors]
         check_fields(body, dict.fromkeys(needed, (object, bool)), self.what, name)
         sizes: dict[str, int] = {}
         return {
             key: self.part(hint, body.get(key, _APART), _inside(name, key), sizes)
             for key, hint in hints.items()
         }
-
-    def _sequence(self, kind: Any, kinds: Any, body: list[Any], name: str) -> Any:
-        kinds = tuple(kinds)
-        if len(kinds) != len(body):
-            self._wrong(name)
-        pairs = enumerate(zip(kinds, body, strict=True))
-        return kind(self.part(each, value, _inside(name, at), {}) for at, (each, value) in pairs)
 
     def _one_of(self, kinds: Sequence[Any], body: Any, name: str, sizes: dict[str, int]) -> Any:
         if body is None and types.NoneType in kinds:
@@ -218,9 +207,6 @@ class Rebuilding:
             self._refuse("its node ids are damaged: an id occurs twice")
         return ids
 
-    def _wrong(self, name: str) -> NoReturn:
-        self._refuse(f"{name!r} in its header has the wrong type")
-
     def _refuse(self, reason: str) -> NoReturn:
         raise InputError(f"{self.what}: {reason}")
 
@@ -232,14 +218,6 @@ def _inside(name: str, key: str | int) -> str:
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
-
-
-def _may_be_array(hint: Any) -> bool:
-    parts = get_args(hint)
-    return hint in (Tensor, np.ndarray) or (
-        get_origin(hint) in (Annotated, Union, types.UnionType)
-        and any(_may_be_array(part) for part in parts)
-    )
 
 
 def _as_bytes(node: Any) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from graphgate.compute.counts import GraphCounts
@@ -160,7 +161,7 @@ class Embedder(GraphEmbedder):
 
     def summary(self) -> Summary:
         """What the fit reports about itself."""
-        raise NotImplementedError
+        return Summary()
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (safetensors with a JSON header).
@@ -224,7 +225,7 @@ class Embedder(GraphEmbedder):
 
     def refitted(self, graph: Graph, n_components: int) -> Self:
         """Fitted on another graph, with vectors of this size."""
-        raise NotImplementedError
+        return clone(self).fit(graph)
 
     def with_fit(self, fit: Any) -> Self:
         """A copy that has learned something else."""

@@ -171,26 +171,33 @@ class Reach:
     near_features: bool
 
 
-class Fitted(Protocol):
-    """What an estimator has learned; it never changes."""
+class Fitted:
+    """What an estimator has learned, a frozen dataclass; see `codec` for what its fields may be."""
 
     @property
-    def reach(self) -> Reach: ...
+    def reach(self) -> Reach:
+        """How far a change of the graph is followed."""
+        raise NotImplementedError
 
     def states(self, encoded: Any) -> dict[str, np.ndarray]:
         """What a store keeps of every node, (N, …) each, `VECTOR` among them.
 
         encoded : of the whole graph, by the same estimator.
         """
+        raise NotImplementedError
 
     def update(self, region: Region) -> dict[str, np.ndarray]:
         """The states of the nodes of a region after a change of the graph."""
+        raise NotImplementedError
 
     def without_nodes(self) -> Self:
         """Without what it knows of single nodes: the states of a store hold that."""
+        return self
 
     def with_nodes(self, ids: np.ndarray, place: np.ndarray | None) -> Self:
         """With what it knows of single nodes again; place : (N, k) their `PLACE`, if any."""
+        return self
 
     def rotated(self, rotation: np.ndarray) -> Self | None:
         """With vectors multiplied by a rotation, (D, D'); None where no weights do that."""
+        return None

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphgate.compute.processes import Processes
 from graphgate.errors import DivergenceError, InputError
-from graphgate.estimators.fitted import VECTOR, Attention, Reach
+from graphgate.estimators.fitted import VECTOR, Attention, Fitted, Reach
 from graphgate.estimators.reconstruction_errors import angles, mean_per_node
 from graphgate.estimators.region import Region, scattered
 from graphgate.graph.graph import Graph
@@ -33,7 +33,7 @@ _CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class GATEFit:
+class GATEFit(Fitted):
     """A trained network.
 
     weights : of the network, by the names of its parameters.
@@ -130,14 +130,6 @@ class GATEFit:
         )
         x = (self._matrix(before), self._matrix(after))
         return _layer_columns(updated_layers(self._local, layers, x, (old, new), region.changed))
-
-    def without_nodes(self) -> Self:
-        """The same: a network knows no single nodes."""
-        return self
-
-    def with_nodes(self, ids: np.ndarray, place: np.ndarray | None) -> Self:
-        """The same."""
-        return self
 
     @torch.no_grad()
     def rotated(self, rotation: np.ndarray) -> Self | None:

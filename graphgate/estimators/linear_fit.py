@@ -10,7 +10,7 @@ import torch
 
 from graphgate.compute.draws import Draws
 from graphgate.compute.sparse_operator import csr_matrix, symmetrically_normalized
-from graphgate.estimators.fitted import PLACE, VECTOR, EdgeScores, Reach
+from graphgate.estimators.fitted import PLACE, VECTOR, EdgeScores, Fitted, Reach
 from graphgate.estimators.reconstruction_errors import angles, mean_per_node
 from graphgate.estimators.region import Region
 from graphgate.graph.graph import Graph
@@ -25,7 +25,7 @@ _HALVES = 4  # random halves of the nodes, over which what a node sees of others
 
 
 @dataclass(frozen=True)
-class LinearFit:
+class LinearFit(Fitted):
     """A solved model, and the decoder of edges; None where there were too few to learn from."""
 
     model: LinearModel

@@ -99,9 +99,15 @@ EMBEDDERS = {
 METHODS = dict(EMBEDDERS)
 
 
-def register(methods: Iterable[Method]) -> None:
-    """Let `find_method` find these by their names; they replace others of the same names."""
-    METHODS.update({method.name: method for method in methods})
+def register(methods: Iterable[Method], *, embedders: bool = False) -> None:
+    """Let `find_method` find these by their names; they replace others of the same names.
+
+    embedders : whether they are of classes derived from `Embedder`, which every command can use.
+    """
+    for method in methods:
+        METHODS[method.name] = method
+        if embedders:
+            EMBEDDERS[method.name] = method
 
 
 def method_of(estimator: Any) -> Method:

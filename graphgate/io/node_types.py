@@ -4,12 +4,15 @@ import warnings
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from graphgate.errors import InputError, warn_ignored
 from graphgate.io.tables import FRACTIONS, has_fractions
 
 
 def to_data(hetero: Any, weight: str, *, one_way: bool = False) -> Any:
-    """A `Data` with sparse x, edge_index, y, masks, ids, classes and feature_names.
+    """A `Data` with arrays: sparse x, edge_index, y, masks, ids and feature_names.
 
     x : the features of each type side by side, then one column per type.
     ids : text such as "paper:0".
@@ -17,7 +20,6 @@ def to_data(hetero: Any, weight: str, *, one_way: bool = False) -> Any:
 
     A warning names the fields that are not used.
     """
-    import torch
     from torch_geometric.data import Data
 
     with warnings.catch_warnings():  # PyG warns where it does not know the number
@@ -28,10 +30,10 @@ def to_data(hetero: Any, weight: str, *, one_way: bool = False) -> Any:
             "the HeteroData lacks the number of nodes of a type; set its x or num_nodes, or pass "
             "data.to_homogeneous()"
         )
-    data = Data(edge_index=torch.empty((2, 0), dtype=torch.long), num_nodes=sum(counts.values()))
+    data = Data(num_nodes=sum(counts.values()))
     data.x, data.feature_names = _features(hetero, counts)
     data.ids = [f"{kind}:{at}" for kind, n in counts.items() for at in range(n)]
-    _add_edges(data, hetero, counts, weight, one_way=one_way)
+    data.edge_index, data[weight] = _edges(hetero, counts, weight, one_way=one_way)
     ignored = [*_add_labels(data, hetero, counts), *_add_masks(data, hetero, counts)]
     used = {"x", "num_nodes", "y", "edge_index", weight}
     stored = {kind: [*hetero[kind].keys()] for kind in (*hetero.node_types, *hetero.edge_types)}
@@ -44,37 +46,27 @@ def to_data(hetero: Any, weight: str, *, one_way: bool = False) -> Any:
     return data
 
 
-def _features(hetero: Any, counts: dict[str, int]) -> tuple[Any, list[str]]:
+def _features(hetero: Any, counts: dict[str, int]) -> tuple[sp.csr_array, list[str]]:
     """(N, ΣF + T), sparse, and the names of the columns."""
-    import torch
-
-    entries: list[tuple[Any, Any]] = []
+    parts: list[Any] = []
     names: list[str] = []
-    above = 0
     for kind, n in counts.items():
-        x = hetero[kind].get("x")
-        if x is not None and n:
-            coo = (x.unsqueeze(1) if x.dim() == 1 else x).to_sparse_coo().coalesce()
-            entries.append((coo.indices() + torch.tensor([[above], [len(names)]]), coo.values()))
-            names += [f"{kind}[{at}]" for at in range(coo.shape[1])]
-        above += n
-    types = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor([*counts.values()]))
-    entries.append((torch.stack([torch.arange(above), types + len(names)]), torch.ones(above)))
-    names += [f"type={kind}" for kind in counts]
-    places = torch.cat([indices for indices, _ in entries], dim=1)
-    values = torch.cat([values.float() for _, values in entries])
-    size = (above, len(names))
-    return torch.sparse_coo_tensor(places, values, size, check_invariants=False), names
+        x = hetero[kind].get("x") if n else None
+        part = as_array(x) if x is not None else np.empty((n, 0))
+        parts.append(sp.csr_array(part.reshape(n, -1) if part.ndim == 1 else part))
+        names += [f"{kind}[{at}]" for at in range(parts[-1].shape[1])]
+    types = [np.ones((n, 1)) for n in counts.values()]
+    x = sp.hstack([sp.block_diag(parts), sp.block_diag(types)], format="csr", dtype=np.float32)
+    return x, [*names, *(f"type={kind}" for kind in counts)]
 
 
-def _add_edges(
-    data: Any, hetero: Any, counts: dict[str, int], weight: str, *, one_way: bool
-) -> None:
-    import torch
-
+def _edges(
+    hetero: Any, counts: dict[str, int], weight: str, *, one_way: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """(2, E), and E weights or None."""
     starts = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
-    relations = [relation for relation in hetero.edge_types if "edge_index" in hetero[relation]]
-    if missing := [relation for relation in hetero.edge_types if relation not in relations]:
+    relations = list(hetero.edge_types)
+    if missing := [relation for relation in relations if "edge_index" not in hetero[relation]]:
         raise InputError(
             f"the relation {missing[0]!r} of the HeteroData has no edge_index; add it, or pass "
             "data.to_homogeneous()"
@@ -84,25 +76,22 @@ def _add_edges(
         raise InputError(
             f"only some relations of the HeteroData have {weight}; add it to all, or remove it"
         )
-    parts = []
+    parts = [np.empty((2, 0), dtype=np.int64)]
     for relation in relations:
-        source, _, target = relation
-        starts_of = torch.tensor([[starts[source]], [starts[target]]])
-        parts.append(hetero[relation].edge_index + starts_of)
-    ends = torch.cat([data.edge_index, *parts], dim=1)
-    keep = torch.arange(ends.shape[1])
+        first = [[starts[relation[0]]], [starts[relation[2]]]]  # rows of its two types
+        parts.append(np.add(as_array(hetero[relation].edge_index), first))
+    ends = np.concatenate(parts, axis=1)
+    rows = np.arange(ends.shape[1])
     if not one_way:
-        types = torch.repeat_interleave(torch.tensor([*counts.values()]))
-        keys, backward = (u * data.num_nodes + v for u, v in (ends, ends.flip(0)))
-        added = (types[ends[0]] != types[ends[1]]) & ~torch.isin(backward, keys)
-        ends, keep = (
-            torch.cat([ends, ends[:, added].flip(0)], dim=1),
-            torch.cat([keep, keep[added]]),
-        )
-    data.edge_index = ends
-    if any(weighted):
-        weights = torch.cat([hetero[relation][weight].reshape(-1) for relation in relations])
-        data[weight] = weights[keep]
+        types = np.repeat(np.arange(len(counts)), [*counts.values()])
+        forward, backward = (u * len(types) + v for u, v in (ends, ends[::-1]))
+        added = (types[ends[0]] != types[ends[1]]) & ~np.isin(backward, forward)
+        ends = np.concatenate([ends, ends[::-1, added]], axis=1)
+        rows = np.concatenate([rows, rows[added]])
+    if not any(weighted):
+        return ends, None
+    weights = [as_array(hetero[relation][weight]).reshape(-1) for relation in relations]
+    return ends, np.concatenate(weights)[rows]
 
 
 def _add_labels(data: Any, hetero: Any, counts: dict[str, int]) -> list[str]:
@@ -110,45 +99,45 @@ def _add_labels(data: Any, hetero: Any, counts: dict[str, int]) -> list[str]:
 
     They are as given if one type has them, and text such as "paper:3" if several do.
     """
-    import torch
-
-    given = {kind: hetero[kind].y for kind in counts if hetero[kind].get("y") is not None}
-    fractions = [
-        kind for kind, y in given.items() if has_fractions(y.detach().cpu().numpy().ravel())
-    ]
-    labeled = [kind for kind in given if kind not in fractions]
-    codes: list[Any] = []
-    classes: list[Any] = []
+    given = {kind: as_array(hetero[kind].y) for kind in counts if hetero[kind].get("y") is not None}
+    fractions = [kind for kind, y in given.items() if has_fractions(y.ravel())]
+    several = len(given) - len(fractions) > 1
+    labels: list[Any] = []
     for kind, n in counts.items():
-        y = given[kind] if kind in labeled else torch.full((n,), -1)
+        y = given[kind] if kind in given and kind not in fractions else np.full(n, -1)
         if y.shape != (n,):
             raise InputError(
-                f"y of the node type {kind!r} has shape {tuple(y.shape)}; labels need one value "
+                f"y of the node type {kind!r} has shape {y.shape}; labels need one value "
                 "per node, so set it to None or to one column of classes"
             )
-        y = torch.where(y.isnan(), -1, y).long()
-        codes.append(torch.where(y < 0, -1, y + len(classes)))
-        numbers = range(int(y.max()) + 1 if n else 0)
-        classes += [f"{kind}:{number}" if len(labeled) > 1 else number for number in numbers]
-    if labeled:
-        data.y, data.classes = torch.cat(codes), classes
+        codes = np.where(np.isnan(y), -1, y).astype(np.int64).tolist()
+        labels += [None if at < 0 else f"{kind}:{at}" if several else at for at in codes]
+    if len(given) > len(fractions):
+        data.y = np.array(labels, dtype=object)
     return [f"{kind}.y ({FRACTIONS})" for kind in fractions]
 
 
 def _add_masks(data: Any, hetero: Any, counts: dict[str, int]) -> list[str]:
     """Adds masks of nodes, false at types without them, and returns other fields of such names."""
-    import torch
-
     ignored: list[str] = []
     stored = dict.fromkeys(name for kind in counts for name in [*hetero[kind].keys()])
     for name in [name for name in stored if name.endswith("_mask")]:
-        given = {kind: hetero[kind][name] for kind in counts if name in hetero[kind]}
-        fit = all(m.dtype == torch.bool and len(m) == counts[kind] for kind, m in given.items())
-        shapes = {mask.shape[1:] for mask in given.values()}
-        if not fit or len(shapes) > 1:
-            ignored += [f"{kind}.{name}" for kind in given]
+        masks = {kind: as_array(hetero[kind][name]) for kind in counts if name in hetero[kind]}
+        fit = all(m.dtype == bool and len(m) == counts[kind] for kind, m in masks.items())
+        shape, *others = {mask.shape[1:] for mask in masks.values()}
+        if not fit or others:
+            ignored += [f"{kind}.{name}" for kind in masks]
             continue
-        shape = shapes.pop()
-        parts = [given.get(kind, torch.zeros(n, *shape).bool()) for kind, n in counts.items()]
-        data[name] = torch.cat(parts)
+        parts = [masks.get(kind, np.zeros((n, *shape), bool)) for kind, n in counts.items()]
+        data[name] = np.concatenate(parts)
     return ignored
+
+
+def as_array(tensor: Any) -> Any:
+    """The values of a tensor, in a sparse array of SciPy where they are sparse."""
+    if str(getattr(tensor, "layout", "")).startswith("torch.sparse"):
+        coo = tensor.to_sparse_coo().coalesce()
+        entries = as_array(coo.values()), tuple(as_array(coo.indices()))
+        return sp.csr_array(entries, tuple(tensor.shape))
+    values = tensor.detach().cpu() if hasattr(tensor, "detach") else tensor
+    return values if sp.issparse(values) else np.asarray(values)

@@ -11,7 +11,7 @@ from graphgate.graph.edges import edge_weights, row_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.joining import join_graphs
 from graphgate.io.graph_tables import listed_once, make_graph
-from graphgate.io.node_types import to_data
+from graphgate.io.node_types import as_array, to_data
 from graphgate.io.tables import FRACTIONS, has_fractions
 
 # Fields of a `Data` that make a graph, besides weights and masks.
@@ -96,7 +96,7 @@ def _graph_of(
         weights,
         "the Data",
         "the Data",
-        x=None if data.x is None else _features(data.x),
+        x=None if data.x is None else as_array(data.x),
         ids=getattr(data, "ids", range(n)),
         labels=_labels(data, n) if labeled else None,
         splits=_splits(data, n, split),
@@ -166,12 +166,12 @@ def _edges(data: Any, n: int, weight: str) -> tuple[np.ndarray, np.ndarray | Non
         if "adj_t" in data:
             return _transposed_adjacency(data.adj_t)
         return np.empty((0, 2), dtype=np.int64), None
-    pairs = row_pairs(_array(data.edge_index), n)
+    pairs = row_pairs(as_array(data.edge_index), n)
     if data.get(weight) is None:
         if weight != "edge_weight":
             raise InputError(f"the Data has no edge weights named {weight!r}")
         return pairs, None
-    return pairs, edge_weights(_array(data[weight]).reshape(-1), len(pairs))
+    return pairs, edge_weights(as_array(data[weight]).reshape(-1), len(pairs))
 
 
 def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -180,31 +180,22 @@ def _transposed_adjacency(adj_t: Any) -> tuple[np.ndarray, np.ndarray | None]:
         raise InputError(
             f"adj_t is a {type(adj_t).__name__}; use edge_index, or a sparse torch tensor"
         )
-    coo = adj_t.to_sparse_coo().coalesce()
-    target, source = _array(coo.indices())
-    weights = _array(coo.values())
-    return np.stack([source, target], axis=1), None if (weights == 1).all() else weights
+    coo = as_array(adj_t.to_sparse_coo()).tocoo()
+    return np.stack([coo.col, coo.row], axis=1), None if (coo.data == 1).all() else coo.data
 
 
 def _is_symmetric(edges: np.ndarray, weights: np.ndarray | None, n: int) -> bool:
     values = np.ones(len(edges)) if weights is None else weights.astype(np.float64)
-    adjacency = sp.coo_array((values, (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
-    if weights is None:
-        adjacency.data[:] = 1
+    adjacency = sp.csr_array((values, tuple(edges.T)), shape=(n, n))
+    if weights is None:  # however often an edge is listed
+        adjacency = adjacency.astype(bool)
     return bool((adjacency != adjacency.T).nnz == 0)
-
-
-def _features(x: Any) -> np.ndarray | sp.csr_array:
-    if not x.layout.__repr__().startswith("torch.sparse"):
-        return _array(x)
-    coo = x.to_sparse_coo().coalesce()
-    return sp.csr_array((_array(coo.values()), tuple(_array(coo.indices()))), tuple(x.shape))
 
 
 def _labels(data: Any, n: int) -> list[Any] | None:
     if data.y is None:
         return None
-    y = _array(data.y)
+    y = as_array(data.y)
     if y.size == n and y.shape[:1] == (n,):
         y = y.reshape(-1)
     if y.shape != (n,):
@@ -228,7 +219,7 @@ def _unfit_labels(data: Any, n_graphs: int) -> str | None:
     """Why `y` is not used, if it is not."""
     if data.y is None:
         return None
-    y = _array(data.y)
+    y = as_array(data.y)
     if n_graphs and y.shape[:1] == (n_graphs,) != (data.num_nodes,):
         return "one value per graph, not per node"
     return FRACTIONS if has_fractions(y.ravel()) else None
@@ -241,11 +232,11 @@ def _is_mask(name: str, values: Any, n: int | None) -> bool:
 
 
 def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
+    splits: dict[str, np.ndarray] = {}
     masks = {name for name in set(data.keys()) if _is_mask(name, data[name], n)}
     usual = [name for name in ("train_mask", "val_mask", "test_mask") if name in masks]
     for name in [*usual, *sorted(masks.difference(usual))]:
-        mask = _array(data[name])
+        mask = as_array(data[name])
         if mask.ndim == 2:
             if split is None or not 0 <= split < mask.shape[1]:
                 raise InputError(
@@ -253,9 +244,5 @@ def _splits(data: Any, n: int, split: int | None) -> dict[str, np.ndarray]:
                     f"(0 to {mask.shape[1] - 1})"
                 )
             mask = mask[:, split]
-        found[name.removesuffix("_mask")] = mask
-    return found
-
-
-def _array(tensor: Any) -> np.ndarray:
-    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
+        splits[name.removesuffix("_mask")] = mask
+    return splits

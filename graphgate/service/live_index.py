@@ -71,8 +71,8 @@ class LiveIndex:
         own : (Q,) the row that each query is, which is left out; -1 for none.
         """
         if allowed is not None or self.base is self.exact:
-            found = self.exact.nearest(queries, n_neighbors + 1, None, allowed)
-            return _best([found], n_neighbors, own)
+            nearest = self.exact.nearest(queries, n_neighbors + 1, None, allowed)
+            return _best([nearest], n_neighbors, own)
         more = 1
         while True:
             keys, cosines = self.base.nearest(queries, min(n_neighbors + more, len(self.rows)))
@@ -86,11 +86,11 @@ class LiveIndex:
 
 
 def _best(
-    found: list[tuple[np.ndarray, np.ndarray]], k: int, own: np.ndarray
+    searches: list[tuple[np.ndarray, np.ndarray]], k: int, own: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k best rows of several searches, without those that the queries are."""
-    rows = np.concatenate([each for each, _ in found], axis=1)
-    cosines = np.concatenate([each for _, each in found], axis=1)
+    rows = np.concatenate([each for each, _ in searches], axis=1)
+    cosines = np.concatenate([each for _, each in searches], axis=1)
     usable = (rows >= 0) & (rows != own[:, None])
     rows, cosines = np.where(usable, rows, -1), np.where(usable, cosines, -np.inf)
     order = np.lexsort((rows, -cosines), axis=1)[:, :k]

@@ -1,9 +1,8 @@
 """How mistakes are answered: by a status, one sentence, and the part of the request in question."""
 
-import json
 from collections.abc import Mapping
 
-from fastapi import Response
+from fastapi.responses import JSONResponse
 
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
@@ -18,8 +17,7 @@ class Refused(Exception):
 
 def problem(
     status: int, sentence: str, field: str | None = None, headers: Mapping[str, str] | None = None
-) -> Response:
+) -> JSONResponse:
     """The answer to a mistake."""
-    content = json.dumps({"error": sentence, "field": field})
     more = {**(headers or {}), **_HEADERS.get(status, {})}
-    return Response(content, status, more, media_type="application/json")
+    return JSONResponse({"error": sentence, "field": field}, status, more)

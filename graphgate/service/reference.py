@@ -69,14 +69,14 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
 
 def _mistakes(specification: dict[str, Any]) -> str:
     """Every status of a mistake, once."""
-    found = {
+    descriptions = {
         status: answer["description"]
         for operations in specification["paths"].values()
         for operation in operations.values()
         for status, answer in operation["responses"].items()
         if status >= "400"
     }
-    return _table(sorted(found.items()))
+    return _table(sorted(descriptions.items()))
 
 
 def _link(content: dict[str, Any]) -> str:

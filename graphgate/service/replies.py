@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import json
 import logging
 import math
 from collections.abc import Awaitable, Callable
@@ -13,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 from fastapi import Query, Response
+from fastapi.responses import JSONResponse
 
 from graphgate.io.embeddings import Embedding
 from graphgate.service import messages
@@ -44,14 +44,14 @@ def _of_a_version(
     async def replied(self: "Replies", **asked: Any) -> Response:
         served = self._follower.served
         try:
-            return _json(await reply(self, served, **asked))
+            return JSONResponse(await reply(self, served, **asked))
         except (Refused, UnknownNodeError, ConditionError):
             raise
         except Exception:
             await self._in(self._readers, self._follower.follow)
             if self._follower.served is served:
                 raise
-        return _json(await reply(self, self._follower.served, **asked))
+        return JSONResponse(await reply(self, self._follower.served, **asked))
 
     plain = inspect.signature(reply)
     asked = [parameter for name, parameter in plain.parameters.items() if name != "served"]
@@ -97,7 +97,7 @@ class Replies:
     async def health(self) -> Response:
         """Whether the service answers; no key is needed."""
         served = self._follower.served
-        return _json({"status": "ok", "version": served.version, "nodes": len(served.ids)})
+        return JSONResponse({"status": "ok", "version": served.version, "nodes": len(served.ids)})
 
     @_of_a_version
     async def info(self, served: Served) -> Reply:
@@ -262,8 +262,3 @@ def _with_vectors(nodes: list[Reply], vectors: np.ndarray) -> list[Reply]:
     short = pa.array(vectors.ravel()).cast(pa.string()).cast(pa.float64()).to_numpy()
     numbers = short.reshape(vectors.shape).tolist()
     return [{**node, "vector": vector} for node, vector in zip(nodes, numbers, strict=True)]
-
-
-def _json(content: Reply) -> Response:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, media_type="application/json")

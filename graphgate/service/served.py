@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -183,12 +184,9 @@ def _check_attributes(nodes: Sequence[NewNode], names: list[str]) -> None:
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:
-    try:
-        column = python_column(values)
-    except (pa.ArrowException, OverflowError):
-        column = None
-    if column is None:
-        raise InputError(
-            f"the values of {name!r} are of several kinds; use one for all nodes", about="nodes"
-        )
-    return column
+    with suppress(pa.ArrowException, OverflowError):
+        if (column := python_column(values)) is not None:
+            return column
+    raise InputError(
+        f"the values of {name!r} are of several kinds; use one for all nodes", about="nodes"
+    )

@@ -175,8 +175,6 @@ def compared(batch: Batch, snapshot: Snapshot, estimator: Estimator, next_number
 
     next_number : number of the first new node.
     """
-    if (repeated := len(batch.ids) - pc.count_distinct(batch.ids).as_py()) > 0:
-        raise InputError(f"{repeated:,} node ids are given more than once; give each once")
     features = None if batch.content is None else encoded_features(batch.content, estimator)
     stored = snapshot.find("nodes", ID, batch.ids)
     places = rows_of(stored.column(ID), batch.ids)

@@ -13,15 +13,15 @@ from graphgate.store.layout import TABLES
 
 def problems_of(snapshot: Snapshot, details: Mapping[str, Any]) -> list[str]:
     """Read every row of every table, and say what does not fit, a sentence for each."""
-    columns, found = {}, []
+    columns, problems = {}, []
     for table in TABLES:
         columns[table], finite = _read(snapshot, table)
         if not finite:
-            found.append(f"the table of {table} has numbers that are not finite")
+            problems.append(f"the table of {table} has numbers that are not finite")
         expected = details["n_edges" if table == "edges" else "n_nodes"]
         if (count := len(columns[table])) != expected:
-            found.append(f"the table of {table} has {count:,} rows, not {expected:,}")
-        found += [
+            problems.append(f"the table of {table} has {count:,} rows, not {expected:,}")
+        problems += [
             f"the index of the column {name!r} of the table of {table} does not find every row"
             for name in INDEXED[table]
             if len(snapshot.find(table, name, columns[table].column(name).unique(), [name]))
@@ -30,17 +30,17 @@ def problems_of(snapshot: Snapshot, details: Mapping[str, Any]) -> list[str]:
     nodes, vectors = columns["nodes"], columns["vectors"]
     numbers = np.sort(nodes.column(NUMBER).to_numpy())
     if pc.count_distinct(nodes.column(ID)).as_py() != len(nodes):
-        found.append("two nodes have the same id")
+        problems.append("two nodes have the same id")
     if (numbers[1:] == numbers[:-1]).any() or (numbers >= details["next_number"]).any():
-        found.append("two nodes have the same number, or one has a number that is not used yet")
+        problems.append("two nodes have the same number, or one has a number that is not used yet")
     if not np.array_equal(numbers, np.sort(vectors.column(NUMBER).to_numpy())):
-        found.append("nodes and vectors are not of the same nodes")
+        problems.append("nodes and vectors are not of the same nodes")
     ends = [columns["edges"].column(name).to_numpy() for name in INDEXED["edges"]]
     if not np.isin(np.concatenate(ends), numbers).all():
-        found.append("an edge leads to a node that is not stored")
+        problems.append("an edge leads to a node that is not stored")
     if len(np.unique(np.stack(ends), axis=1).T) != len(ends[0]):
-        found.append("an edge is stored twice")
-    return found
+        problems.append("an edge is stored twice")
+    return problems
 
 
 def _read(snapshot: Snapshot, table: str) -> tuple[pa.Table, bool]:

@@ -83,8 +83,9 @@ class Writer(Draft):
         content = replace(self.last, tables=tables, model=model, files=files)
         if keep is None:
             return self._append(content, action, details)
-        self._database.model(content)  # all of it is read, as any other process would
-        if problems := problems_of(self._database.snapshot(content), details):
+        reopened = Database(self._folder)  # which reads all of it as any other process would
+        reopened.model(content)
+        if problems := problems_of(reopened.snapshot(content), details):
             raise InputError(f"{self._folder} is damaged, so nothing was changed: {problems[0]}")
         content = replace(content, first=max(content.first, self.number - keep + 1))
         self.last = self._append(content, action, details)
@@ -179,20 +180,18 @@ class Database:
         """The version of this number; the last one for None."""
         # Looked up first, as another process may add a version meanwhile.
         written = read_identity(self.folder).last
-        numbers = version_numbers(self.folder)
-        last = numbers[-1]
+        numbers, last = self._last()
         if number is None:
-            if last < written:
+            if last.version < written:
                 raise InputError(
                     f"{version_path(self.folder, written)} is missing; restore a copy of the "
-                    f"store, or roll back to version {last}"
+                    f"store, or roll back to version {last.version}"
                 )
-            return self._read(last)
-        first = self._read(last).first
-        if not first <= number <= last:
-            pruned = 1 <= number < first
+            return last
+        if not last.first <= number <= last.version:
+            pruned = 1 <= number < last.first
             seen = f"version {number} was pruned" if pruned else f"there is no version {number}"
-            raise InputError(f"{seen}; there are {first} to {last}")
+            raise InputError(f"{seen}; there are {last.first} to {last.version}")
         if number not in numbers:
             path = version_path(self.folder, number)
             raise InputError(f"{path} is missing; restore a copy of the store")
@@ -200,13 +199,12 @@ class Database:
 
     def history(self) -> list[Version]:
         """All versions, the oldest first."""
-        numbers = version_numbers(self.folder)
-        first = self._read(numbers[-1]).first
+        numbers, last = self._last()
         return [
             self._read(number)
             for number in numbers
             # It may have been pruned meanwhile.
-            if number >= first and version_path(self.folder, number).exists()
+            if number >= last.first and version_path(self.folder, number).exists()
         ]
 
     def never_stored(self, ids: pa.ChunkedArray) -> list[Any]:
@@ -263,6 +261,16 @@ class Database:
             for name, number in tables.items()
             for file in files_of_version(self.folder / f"{name}.lance", number)
         ]
+
+    def _last(self) -> tuple[list[int], Version]:
+        """The numbers of the versions, and the last one, which may be pruned before it is read."""
+        while True:
+            numbers = version_numbers(self.folder)
+            try:
+                return numbers, self._read(numbers[-1])
+            except InputError:
+                if version_numbers(self.folder)[-1] == numbers[-1]:
+                    raise
 
     def _read(self, number: int) -> Version:
         if number not in self._versions:

@@ -1,6 +1,6 @@
 """How two versions of a store differ: vectors, nearest nodes, and attributes."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +18,6 @@ MANY_CHANGED = 3.0  # of the ten nearest nodes
 MANY_UNKNOWN = 0.05  # fraction of the values of a column
 FAR_SHIFTED = 0.5  # standard deviations
 _SAMPLE, _NEAREST, _MOST = 1000, 10, 10
-_PLAIN = (
-    *("before", "after", "refitted", "n_shared", "n_added", "n_removed"),
-    "neighbors_changed",
-)
 
 
 class AttributeShift(NamedTuple):
@@ -75,10 +71,10 @@ class Drift:
         return bool(self._reasons())
 
     def _reasons(self) -> list[str]:
-        found = [shift.sentence() for shift in self.attributes if shift.notable]
+        reasons = [shift.sentence() for shift in self.attributes if shift.notable]
         if self.neighbors_changed > MANY_CHANGED:
-            found.append(f"{self.neighbors_changed:.1f} of the ten nearest nodes have changed")
-        return found
+            reasons.append(f"{self.neighbors_changed:.1f} of the ten nearest nodes have changed")
+        return reasons
 
     def sentences(self) -> list[str]:
         """The report as text; the last sentence says whether a refit is needed."""
@@ -107,8 +103,7 @@ class Drift:
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON."""
         quantiles = np.quantile(self.moved, [0.5, 0.95, 1.0]).tolist() if len(self.moved) else []
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
+        return asdict(self) | {
             "moved": dict(zip(("median", "95 %", "largest"), quantiles, strict=False)),
             "most_moved": [[str(node), distance] for node, distance in self.most_moved],
             "attributes": [shift._asdict() for shift in self.attributes],
@@ -167,10 +162,10 @@ def _attribute_shifts(
 ) -> list[AttributeShift]:
     """The shift of every attribute or feature, the largest first."""
     if encoder is None:
-        shifts = _mean_shifts(before, after)
-        found = [AttributeShift(f"feature {at}", 0.0, shifts[at]) for at in range(len(shifts))]
+        means = enumerate(_mean_shifts(before, after))
+        shifts = [AttributeShift(f"feature {at}", 0.0, shift) for at, shift in means]
     else:
-        found = [
+        shifts = [
             AttributeShift(
                 rule.name,
                 _unknown(after[rule.name], rule) if isinstance(rule, VocabularyRule) else 0.0,
@@ -179,7 +174,7 @@ def _attribute_shifts(
             for rule in encoder.rules_
             if isinstance(after, Attributes)
         ]
-    return sorted(found, key=lambda each: -max(each.unknown / MANY_UNKNOWN, abs(each.shift)))
+    return sorted(shifts, key=lambda each: -max(each.unknown / MANY_UNKNOWN, abs(each.shift)))
 
 
 def _unknown(column: Column, rule: VocabularyRule) -> float:

@@ -120,10 +120,10 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 def _integer(message: bytes, at: int) -> tuple[int, int]:
     """A number of seven bits per byte, and where it ends."""
-    found = shift = 0
+    number = shift = 0
     while True:
         byte = message[at]
-        found |= (byte & 127) << shift
+        number |= (byte & 127) << shift
         at, shift = at + 1, shift + 7
         if byte < 128:
-            return found, at
+            return number, at

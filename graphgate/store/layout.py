@@ -107,8 +107,8 @@ def entries(folder: Path) -> Iterator[Entry]:
     while waiting:
         inside = waiting.pop()
         try:
-            with os.scandir(folder / inside) as found:
-                listed = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(folder / inside) as scanned:
+                listed = sorted(scanned, key=lambda entry: entry.name)
         except FileNotFoundError:  # pruned meanwhile
             continue
         except OSError as error:

@@ -67,9 +67,9 @@ class VectorIndex:
             raise InputError(f"n_neighbors must be an integer ≥ 1, got {n_neighbors}")
         k = min(n_neighbors, len(self.unit) - int((own >= 0).any()))
         count = min(len(self.unit), _CANDIDATES * (k + 1))
-        found = index.search(units, count)
-        keys = found.keys.reshape(len(units), -1).astype(np.int64)
-        if min(getattr(found, "counts", [keys.shape[1]])) < count:  # not all can be reached
+        candidates = index.search(units, count)
+        keys = candidates.keys.reshape(len(units), -1).astype(np.int64)
+        if min(getattr(candidates, "counts", [keys.shape[1]])) < count:  # not all can be reached
             return nearest_units(self.unit, n_neighbors, units, own)
         cosines = np.einsum("md,mcd->mc", units, self.unit[keys])
         cosines[keys == own[:, None]] = -np.inf
@@ -83,8 +83,8 @@ class VectorIndex:
         n = len(self.unit)
         rows = np.sort(rng.choice(n, min(n, n_queries), replace=False))
         exact = nearest_units(self.unit, n_neighbors, self.unit[rows], rows)[0]
-        found = self.nearest(self.unit[rows], n_neighbors, rows)[0]
-        return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)]))
+        nearest = self.nearest(self.unit[rows], n_neighbors, rows)[0]
+        return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, nearest, strict=True)]))
 
 
 def _index(unit: np.ndarray, identity: str | None) -> Any:

@@ -58,10 +58,10 @@ def version_numbers(folder: Path) -> list[int]:
         names = os.listdir(folder / "versions")
     except OSError as error:
         raise InputError(f"{folder / 'versions'} cannot be read: {error.strerror}") from None
-    found = [int(match[1]) for name in names if (match := _NUMBER.fullmatch(name))]
-    if not found:
+    numbers = [int(match[1]) for name in names if (match := _NUMBER.fullmatch(name))]
+    if not numbers:
         raise InputError(f"{folder} has no versions; restore a copy of the store")
-    return sorted(found)
+    return sorted(numbers)
 
 
 def version_path(folder: Path, number: int) -> Path:

@@ -197,7 +197,8 @@ def clip_gradients(tensors: Sequence[Tensor], max_norm: float) -> float:
         if math.isfinite(norm):
             break
     if norm > max_norm:
-        torch._foreach_mul_(gradients, max_norm / norm)
+        for gradient in gradients:
+            gradient.mul_(max_norm / norm)
     return norm
 
 

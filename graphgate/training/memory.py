@@ -141,7 +141,7 @@ def _features(plan: TrainingPlan) -> int:
 
 
 def _step_numbers(plan: TrainingPlan) -> int:
-    """Numbers of one step: matrices, gradients and Adam's moments, attention and its gradients."""
+    """Numbers of one step: matrices, gradients, Adam's moments and their root, and attention."""
     counts, sizes = plan.counts, plan.architecture.sizes
     n, f, d, layers = counts.nodes, sizes[0], sizes[-1], len(sizes) - 1
     if plan.form == "step":
@@ -154,7 +154,7 @@ def _step_numbers(plan: TrainingPlan) -> int:
         decoder = each * sum(sizes[:-1]) + f * (2 + (not plan.dense_features))
         matrices = n * (each * sum(sizes[1:]) + decoder * plan.feature_loss)
     attention = (3 * layers + 3) * counts.attended + 2 * layers * (layers + 1) * n
-    return matrices + 3 * plan.n_parameters + attention
+    return matrices + 4 * plan.n_parameters + attention
 
 
 def _step_matrices(plan: TrainingPlan) -> int:

@@ -269,8 +269,7 @@ GRAPHS = {
 
 
 @pytest.mark.filterwarnings("ignore:.*nodes have the same vector")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("structure", [True, False])
+@pytest.mark.parametrize(("structure", "dtype"), [(True, "float32"), (False, "float64")])
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_every_graph_is_embedded(kind, structure, dtype):
     graph = GRAPHS[kind]

@@ -57,8 +57,7 @@ GRAPHS = {
 
 
 @pytest.mark.numerical
-@pytest.mark.parametrize("structure", [True, False])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("structure", "dtype"), [(True, "float32"), (False, "float64")])
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_a_loaded_model_is_bit_identical(path, kind, dtype, structure):
     graph = GRAPHS[kind]
@@ -408,10 +407,10 @@ def test_weights_and_evidence_are_kept(path, kind, weights):
         *(f"fit.decoder.{name}" for name in ("bias", "auc", "reconstruction.strength")),
     ],
 )
-@pytest.mark.parametrize("text", ["1e999", "-1e999", "NaN", "Infinity"])
-def test_numbers_that_are_not_finite(good, where, text):
-    header = header_of(with_field(good, where, "HERE"))
-    refusal(write(good, json.dumps(header).replace('"HERE"', text), tensors_of(good)))
+def test_numbers_that_are_not_finite(good, where):
+    header, tensors = json.dumps(header_of(with_field(good, where, "HERE"))), tensors_of(good)
+    for text in ("1e999", "-1e999", "NaN", "Infinity"):
+        refusal(write(good, header.replace('"HERE"', text), tensors))
 
 
 def test_a_projection_is_needed_or_not(good):

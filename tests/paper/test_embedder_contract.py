@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import contract
 import numpy as np
 import pytest
@@ -44,6 +46,7 @@ sparse_and_dense = pytest.mark.parametrize("dense", [False, True], ids=["sparse"
 IDS = [f"n{at}" for at in range(12)]
 
 
+@cache
 def described(content: str, seed: int = 0, n: int = 12, **options) -> Graph:
     """A graph of 12 named nodes with features, with attributes, or with edges only."""
     plain = random_graph(seed, n=n, **options)
@@ -63,6 +66,12 @@ each_content = pytest.mark.parametrize("content", ["features", "attributes", "ed
 
 def fresh(name: str, **params) -> GraphEmbedder:
     return clone(EMBEDDERS[name]).set_params(**params)
+
+
+@cache
+def fitted(name: str, content: str = "features", **kinds) -> GraphEmbedder:
+    """Shared by the tests that only use it."""
+    return fresh(name).fit(described(content, **kinds))
 
 
 @each
@@ -99,8 +108,7 @@ def test_one_finite_vector_per_node(name, content):
 @each_content
 def test_the_same_seed_is_bit_identical(name, content):
     graph = described(content)
-    z = fresh(name).fit(graph).embedding_
-    assert same(fresh(name).fit(graph).embedding_, z)
+    z = fitted(name, content).embedding_
     assert same(fresh(name).fit_transform(graph), z)
     assert same(fresh(name).fit(described("edges", 5)).fit(graph).embedding_, z)
     other = fresh(name, random_state=1).fit(graph).embedding_
@@ -112,7 +120,7 @@ def test_labels_splits_and_y_are_not_looked_at(name):
     graph = described("features")
     labels = {"labels": ["x", None, "y"] * 4, "splits": {"train": np.arange(12) < 3}}
     labelled = Graph(graph.x, graph.adjacency, ids=graph.ids, **labels)
-    z = fresh(name).fit(graph).embedding_
+    z = fitted(name).embedding_
     assert same(fresh(name).fit(labelled).embedding_, z)
     assert same(fresh(name).fit(graph, np.arange(12)).embedding_, z)
 
@@ -133,7 +141,7 @@ def test_data_frames_are_indexed_by_id(name):
     graph = described("features")
     frame = fresh(name).set_output(transform="pandas").fit_transform(graph)
     assert frame.index.tolist() == IDS
-    np.testing.assert_array_equal(frame, fresh(name).fit(graph).embedding_)
+    np.testing.assert_array_equal(frame, fitted(name).embedding_)
 
 
 # --- other graphs --------------------------------------------------------------------------------
@@ -143,8 +151,7 @@ def test_data_frames_are_indexed_by_id(name):
 @each_inductive
 @each_content
 def test_transform_of_the_fitted_graph_is_the_embedding(name, content):
-    graph = described(content)
-    estimator = fresh(name).fit(graph)
+    graph, estimator = described(content), fitted(name, content)
     z = estimator.transform(graph)
     assert_equal_to_rounding(z, estimator.embedding_)
     other = estimator.transform(described(content, 1))
@@ -182,7 +189,7 @@ def test_a_failed_fit_leaves_nothing_fitted(name):
 @each_inductive
 @each_content
 def test_features_attributes_and_edges_are_not_confused(name, content):
-    estimator = fresh(name).fit(described(content))
+    estimator = fitted(name, content)
     for given in {"features", "attributes", "edges"} - {content}:
         with pytest.raises(InputError, match=f"{type(estimator).__name__} was fitted on") as caught:
             estimator.transform(described(given))
@@ -191,23 +198,22 @@ def test_features_attributes_and_edges_are_not_confused(name, content):
 
 @each_inductive
 @each_content
-@pytest.mark.parametrize("fitted", [True, False])
-def test_edges_of_another_kind_are_converted_only_when_asked(name, content, fitted):
-    kinds = {"directed": fitted, "weighted": fitted}
-    estimator = fresh(name).fit(described(content, **kinds))
-    for kind in kinds:
-        graph = described(content, **kinds | {kind: not fitted})
-        method = f"to_{kind}" if fitted else f"to_un{kind}"
-        with pytest.raises(InputError, match=rf"Graph\.{method}\(\)") as caught:
-            estimator.transform(graph)
-        assert caught.value.about == "edges"
-        assert len(estimator.transform(getattr(graph, method)())) == 12
+def test_edges_of_another_kind_are_converted_only_when_asked(name, content):
+    for both in (True, False):
+        kinds = {"directed": both, "weighted": both}
+        estimator = fitted(name, content, **kinds)
+        for kind in kinds:
+            graph = described(content, **kinds | {kind: not both})
+            method = f"to_{kind}" if both else f"to_un{kind}"
+            with pytest.raises(InputError, match=rf"Graph\.{method}\(\)") as caught:
+                estimator.transform(graph)
+            assert caught.value.about == "edges"
+            assert len(estimator.transform(getattr(graph, method)())) == 12
 
 
 @each_inductive
 def test_edges_are_not_forgotten(name):
-    graph = described("features")
-    estimator = fresh(name).fit(graph)
+    graph, estimator = described("features"), fitted(name)
     with pytest.raises(InputError, match="fitted on a graph with edges"):
         estimator.transform(graph.x)
     assert len(estimator.transform(graph.x, adjacency=sp.csr_array((12, 12)))) == 12
@@ -220,11 +226,10 @@ def test_edges_are_not_forgotten(name):
 @each_inductive
 def test_features_by_number_and_by_name(name):
     graph = described("features")
-    estimator = fresh(name).fit(graph)
     with pytest.raises(InputError, match=r"has 3 features, but .* is expecting 6"):
-        estimator.transform(described("features", f=3))
+        fitted(name).transform(described("features", f=3))
     named = Graph(graph.x, graph.adjacency, feature_names=list("abcdef"))
-    estimator.fit(named)
+    estimator = fresh(name).fit(named)
     turned = Graph(graph.x[:, ::-1], graph.adjacency, feature_names=list("fedcba"))
     assert same(estimator.transform(turned), estimator.embedding_)
     with pytest.raises(InputError, match="lacks the feature 'a'"):
@@ -234,19 +239,23 @@ def test_features_by_number_and_by_name(name):
 # --- by the protocol of experiments ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in contract.CLASSIFIERS])
-def test_the_lists_of_this_suite_are_complete(name):
-    method = quick(name)
-    assert not hasattr(method, "predict")
-    assert hasattr(method, "transform") == (name not in TRANSDUCTIVE)
+@cache
+def fitted_on_blocks(name: str, *, dense: bool = False) -> GraphEmbedder:
+    """Shared by the tests that only use it."""
+    return quick(name).fit(blocks(dense=dense).reveal())
+
+
+def test_the_lists_of_this_suite_are_complete():
+    for name in ROWS.keys() - contract.CLASSIFIERS:
+        method = quick(name)
+        assert not hasattr(method, "predict")
+        assert hasattr(method, "transform") == (name not in TRANSDUCTIVE)
 
 
 @each_method
 @sparse_and_dense
 def test_sparse_and_dense_features(name, dense):
-    method = quick(name)
-    assert method.fit(blocks(dense=dense).reveal()) is method
-    z = method.embedding_
+    z = fitted_on_blocks(name, dense=dense).embedding_
     assert isinstance(z, np.ndarray)
     assert (z.ndim, len(z), z.dtype) == (2, 75, np.float32)
     assert z.shape[1] >= 1
@@ -262,7 +271,7 @@ def test_parameters(name):
 @each_inductive_method
 def test_nodes_of_another_graph(name):
     """Also a single node, and a graph without edges."""
-    method = quick(name).fit(blocks().reveal())
+    method = fitted_on_blocks(name)
     other = blocks(3, n=80, prefix="other").reveal()
     for graph in (other, other.subgraph(["other40"]), other.subgraph(["other0", "other7"])):
         z = method.transform(graph)
@@ -272,8 +281,7 @@ def test_nodes_of_another_graph(name):
 
 @each_inductive_method
 def test_the_graph_of_fit_is_embedded_like_any_other(name):
-    graph = blocks().reveal()
-    method = quick(name).fit(graph)
+    graph, method = blocks().reveal(), fitted_on_blocks(name)
     weights = learned(method)
     method.transform(blocks(3, prefix="other").reveal())
     assert same(method.transform(graph), method.embedding_)

@@ -185,7 +185,7 @@ def test_a_body_without_a_length_is_limited_too(folder):
         assert b"more than 1,000 bytes" in found
         found = raw(client.port, b"\x16\x03\x01 not HTTP\r\n\r\n")
         assert found.startswith(b"HTTP/1.1 400")
-        assert found.endswith(b'{"error": "the request is not valid HTTP", "field": null}')
+        assert found.endswith(b'{"error":"the request is not valid HTTP","field":null}')
         assert raw(client.port, b"GET /" + b"a" * 70_000).startswith(b"HTTP/1.1 400")
 
 

@@ -255,3 +255,16 @@ def test_a_damaged_version_can_be_removed_and_rolled_back(path, damage):
     assert Store.open(path).check().problems == ["version 3 is missing"]
     Store.open(path).prune()
     assert (len(Store.open(path)), Store.open(path).check().problems) == (29, [])
+
+
+def test_the_last_version_may_be_pruned_before_it_is_read(path, monkeypatch):
+    read = database.read_version
+
+    def late(folder, number):
+        monkeypatch.setattr(database, "read_version", read)
+        Store.open(path).prune()
+        return read(folder, number)
+
+    for version in (2, 3):
+        monkeypatch.setattr(database, "read_version", late)
+        assert Store.open(path).version == version
