@@ -1,4 +1,4 @@
-"""What a user waits for: the help of the command, and the embedding of a few nodes.
+"""Latencies: the help of the command, and the embedding of a few nodes.
 
     python -m benchmarks commands --json results/benchmarks/commands.json
 

@@ -1,4 +1,4 @@
-"""What `graphgate estimate` says beforehand, against what a run then takes.
+"""The estimates of `graphgate estimate`, against measured runs.
 
     python -m benchmarks estimate --json results/benchmarks/estimate.json
 
@@ -80,8 +80,10 @@ def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
         return failed[0]
     result = {"status": "ok", "edges": rounds[0]["edges"], "repeats": len(rounds)}
     for name in QUANTITIES:
-        told, seen = ([values[name][key] for values in rounds] for key in ("estimated", "measured"))
-        ratio = {part: round(value, 3) for part, value in ratio_spread(told, seen).items()}
-        medians = {"estimated": round(median(told), 2), "measured": round(median(seen), 2)}
+        expected, seen = (
+            [values[name][key] for values in rounds] for key in ("estimated", "measured")
+        )
+        ratio = {part: round(value, 3) for part, value in ratio_spread(expected, seen).items()}
+        medians = {"estimated": round(median(expected), 2), "measured": round(median(seen), 2)}
         result[name] = medians | {"ratio": ratio}
     return result

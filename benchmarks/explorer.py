@@ -2,7 +2,7 @@
 
     python -m benchmarks explorer --json results/benchmarks/explorer.json
 
-Maps are made in a hurry (a random projection of the features over neighbors, and its principal
+Maps are made quickly (a random projection of the features over neighbors, and its principal
 components), because what is measured does not depend on how good they are.
 """
 

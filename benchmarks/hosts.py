@@ -38,7 +38,7 @@ def linear_traffic(plan: LinearPlan, hosts: int) -> float:
 
 
 def effort(plan: LinearPlan) -> float:
-    """What there is to compute, in numbers that sparse products read."""
+    """The work of a fit, in numbers that sparse products read."""
     work = plan.work()
     return work.sparse + work.gathered + work.dense / _DENSE
 

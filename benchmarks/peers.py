@@ -2,8 +2,8 @@
 
 `ours` is this library. `plain` is plain PyTorch as one writes it from the paper: dense features,
 a gathered row for every edge, sums by `index_add`, the whole reconstruction, autograd. `pyg` (in
-`pyg_peer.py`) composes it of PyTorch Geometric's building blocks. `dense` is no program but the
-dense products that the exact fast form cannot do without: a floor for `ours`.
+`pyg_peer.py`) composes it of PyTorch Geometric's building blocks. `dense` computes only the
+dense products that the exact fast form cannot do without: a lower bound for `ours`.
 
 Where an ordinary user has a choice the peers take the faster one: `index_select`, whose gradient
 is cheaper than that of `x[index]`, and a softmax that does not subtract the maximum. `index_add`

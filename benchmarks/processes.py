@@ -36,10 +36,12 @@ class Process:
         self._process.start()
         child.close()
 
-    def next(self) -> dict[str, Any]:
-        """Ask for a value and wait for it."""
+    def next(self, timeout: float | None = None) -> dict[str, Any]:
+        """Ask for a value and wait for it, for at most this many seconds."""
         try:
             self.ask()
+            if not self._connection.poll(timeout):
+                raise SystemExit(f"a process has not answered within {timeout:.0f} s")
             value: dict[str, Any] = self._connection.recv()
         except (EOFError, ConnectionError):
             self._process.join()

@@ -210,13 +210,13 @@ def reading(measured: Records) -> str:
 
 
 def commands(measured: Records) -> str:
-    told, transform = measured
+    shown, transform = measured
     graph = TITLES.get(transform["graph"], "a synthetic graph")
     vectors = f"`transform` of {transform['few']} nodes ({graph}, {transform['nodes']:,} nodes)"
     rows = [
-        ["`graphgate --help`", number(told["seconds"]["help"]["median"])],
-        ["`python -c pass`", number(told["seconds"]["python"]["median"])],
-        ["the help, against that Python", times(told["ratio"])],
+        ["`graphgate --help`", number(shown["seconds"]["help"]["median"])],
+        ["`python -c pass`", number(shown["seconds"]["python"]["median"])],
+        ["the help, against that Python", times(shown["ratio"])],
         [vectors, number(transform["seconds"]["few"]["median"])],
         ["`transform` of all of them", number(transform["seconds"]["whole"]["median"])],
         ["all, against the few", times(transform["ratio"])],

@@ -173,7 +173,7 @@ def malformed(rng: random.Random) -> tuple[str, str, bytes | None, dict[str, str
 
 
 def raw(port: int, rng: random.Random) -> int:
-    """Bytes that are no HTTP; the status of the answer, or 0 for none."""
+    """Send bytes that are not HTTP; returns the status of the response, 0 if there is none."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(rng.randbytes(rng.randrange(1, 500)) + b"\r\n\r\n")
         connection.shutdown(socket.SHUT_WR)

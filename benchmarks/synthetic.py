@@ -3,8 +3,8 @@
 Blocks have about as many nodes in a small graph as in a large one, as communities have in real
 networks; a larger graph has more of them. A node's chance to be an end of an edge is in proportion
 to its own weight, drawn from a power law, and edges stay within the block with a given chance.
-Each block prefers its own tenth of the features. Node numbers are shuffled, so that neighbours do
-not stand together in memory: real graphs are seldom kinder than that.
+Each block prefers its own tenth of the features. Node numbers are shuffled, so that neighbors are
+not next to each other in memory, as in most real graphs.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def _edges(rng: np.random.Generator, blocks: np.ndarray, wanted: int) -> np.ndar
     if wanted > n * (n - 1) // 8:
         raise ValueError(f"{wanted:,} edges are too many for {n:,} nodes: the graph is not sparse")
     by_block = np.argsort(blocks, kind="stable")
-    # No node has more than a hundredth of the draws, else the same edges would come up for ever.
+    # At most a hundredth of the draws per node: drawing distinct edges has to end.
     weights = np.minimum(1.0 + rng.pareto(TAIL, n), 0.01 * n)
     ends = np.concatenate([[0.0], np.cumsum(weights)])
     first = np.searchsorted(blocks[by_block], np.arange(blocks.max() + 2))

@@ -1,4 +1,4 @@
-"""Fuzzes one target, of which `parsers.py` starts a process: `python -m fuzz.guided TARGET …`.
+"""Fuzzes one target, in a process that `parsers.py` starts: `python -m fuzz.guided TARGET …`.
 
 The input being read is in the current folder, and so is the count of what was read. Limits and
 hangs are by processor time, so that the process may be paused.

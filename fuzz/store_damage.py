@@ -135,7 +135,7 @@ def _questions(store: Store, shape: Shape) -> Iterator[tuple[str, Callable[[], A
 
 
 def _small(shape: Shape, numbers: Iterable[int]) -> Graph:
-    """A graph of these nodes, the first two of which are joined."""
+    """A graph of these nodes; the first two are joined."""
     rng = np.random.default_rng(1)
     nodes = {shape.node(number): Node(shape.content_of(rng), None) for number in numbers}
     return shape.graph(nodes, {pair: 1.0 for pair in pairwise([*nodes][:2])})
@@ -162,7 +162,7 @@ def outcome(
 ) -> tuple[str, str]:
     """One of `OUTCOMES`, or what is wrong; and what was said.
 
-    files : the damaged ones, of which some sentence must name one.
+    files : names of the damaged files; a sentence must name one of them.
     """
     checked = after.get("check", ["refused", ""])
     reported = checked != before["check"]

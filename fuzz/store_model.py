@@ -31,6 +31,9 @@ class StoreProcess(Process):
 
     context = multiprocessing.get_context("forkserver")
 
+    def next(self, timeout: float | None = 60) -> dict[str, Any]:
+        return super().next(timeout)
+
 
 class Node(NamedTuple):
     content: tuple[Any, ...]

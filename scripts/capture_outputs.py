@@ -55,8 +55,12 @@ def main() -> None:
                 lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
                 shown[name].append({"command": command, "prints": "\n".join(lines)})
                 print(f"$ {command}\n{done.stdout}", flush=True)
-    told = {"command": "python -m scripts.capture_outputs", "versions": versions(), "shown": shown}
-    write_json(ROOT / "results" / "outputs.json", told)
+    captured = {
+        "command": "python -m scripts.capture_outputs",
+        "versions": versions(),
+        "shown": shown,
+    }
+    write_json(ROOT / "results" / "outputs.json", captured)
 
 
 if __name__ == "__main__":

@@ -78,16 +78,16 @@ def _checked(
     rows = []
     for state, action in STATES.items():
         tab.evaluate(f"({action}, null)")
-        found = tab.evaluate("axe.run()")
+        report = tab.evaluate("axe.run()")
         counts = {
-            impact: sum(each["impact"] == impact for each in found["violations"])
+            impact: sum(each["impact"] == impact for each in report["violations"])
             for impact in IMPACTS
         }
         rows.append(
             {"state": state, "scheme": scheme, "window": size, "violations": counts}
-            | {"rules": [each["id"] for each in found["violations"]]}
-            | {"passes": len(found["passes"]), "incomplete": len(found["incomplete"])}
-            | {"axe": found["testEngine"]["version"]}
+            | {"rules": [each["id"] for each in report["violations"]]}
+            | {"passes": len(report["passes"]), "incomplete": len(report["incomplete"])}
+            | {"axe": report["testEngine"]["version"]}
         )
     tab.close()
     return rows

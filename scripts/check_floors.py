@@ -64,7 +64,7 @@ def run_tests(python: str, folder: Path, jobs: int) -> list[ET.Element]:
     left_out = {f"test_{name}.py" for name in LEFT_OUT}
     paths = [path for path in sorted(ROOT.glob("tests/**/test_*.py")) if path.name not in left_out]
     tests = [str(path.relative_to(ROOT)) for path in paths]
-    # Old libraries are told by new ones what is deprecated.
+    # Newer libraries warn of what older ones still call.
     flags = ["-q", "-rfE", "--tb=short", "-W", "ignore::DeprecationWarning"]
     flags += ["-p", "no:cacheprovider", "-o", "timeout=600"]
 

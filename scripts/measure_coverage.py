@@ -55,9 +55,9 @@ def main() -> None:
     given.add_argument("--json", type=Path, required=True)
     path = given.parse_args().json
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder))
+        files = measure(Path(folder))
     modules = {}
-    for name, file in sorted(found.items()):
+    for name, file in sorted(files.items()):
         counts = file["summary"]
         modules[name] = {
             "branches": counts["num_branches"],

@@ -105,7 +105,7 @@ def published(compared: ComparisonTable) -> str:
 
 def observations() -> str:
     """The paper's three observations on its ablation, each checked against our runs."""
-    found = {
+    evaluations = {
         (each.experiment.setting, each.experiment.dataset, each.experiment.method): each.evaluation
         for each in _stored("ablation").cells()
         if each.evaluation is not None
@@ -113,7 +113,7 @@ def observations() -> str:
     rows = []
     for setting in CLASSIFICATION_SETTINGS:
         for dataset in DATASETS:
-            here = {m: e for (s, d, m), e in found.items() if (s, d) == (setting, dataset)}
+            here = {m: e for (s, d, m), e in evaluations.items() if (s, d) == (setting, dataset)}
             if len(here) < len(ABLATION):
                 continue
             means = {method: evaluation.mean() for method, evaluation in here.items()}
@@ -161,14 +161,15 @@ def choices() -> str:
     figures = {tried["setting"]: tried["figures"] for tried in stored["tried"]}
     start = figures[stored["start"]]
     rows = []
-    for setting, found in figures.items():
-        row = [setting, str(len(found))]
+    for setting, graphs in figures.items():
+        row = [setting, str(len(graphs))]
         for name in ("accuracy", "nmi"):
             mean, before = (
-                sum(each[graph][name] for graph in found) / len(found) for each in (found, start)
+                sum(scores[graph][name] for graph in graphs) / len(graphs)
+                for scores in (graphs, start)
             )
-            row += [f"{mean:.1f}", "" if found is start else f"{mean - before:+.2f}"]
-        public = [found.get(graph, {}).get("public_accuracy") for graph in DATASETS]
+            row += [f"{mean:.1f}", "" if graphs is start else f"{mean - before:+.2f}"]
+        public = [graphs.get(graph, {}).get("public_accuracy") for graph in DATASETS]
         rows.append(
             [*row, " / ".join("–" if value is None else f"{value:.1f}" for value in public)]
         )
@@ -181,9 +182,9 @@ def decoder_terms() -> str:
     stored = json.loads(CHOICES.read_text(encoding="utf-8"))["decoder_terms"]
     figures = {tried["setting"]: tried["figures"] for tried in stored["tried"]}
     start, rows = figures[stored["start"]], []
-    for setting, found in figures.items():
-        gain = mean(found[graph] - start[graph] for graph in found)
-        rows.append([setting, str(len(found)), f"{mean(found.values()):.2f}", f"{gain:+.2f}"])
+    for setting, graphs in figures.items():
+        gain = mean(graphs[graph] - start[graph] for graph in graphs)
+        rows.append([setting, str(len(graphs)), f"{mean(graphs.values()):.2f}", f"{gain:+.2f}"])
     return markdown(["terms", "graphs", "AUC", "to nine terms"], rows)
 
 

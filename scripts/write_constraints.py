@@ -21,27 +21,27 @@ HEAD = """\
 """
 
 
-def needed(requirement: Requirement, found: dict[str, str]) -> None:
+def needed(requirement: Requirement, versions: dict[str, str]) -> None:
     """Add the installed versions of a requirement and of what it requires itself."""
     name = canonicalize_name(requirement.name)
     try:
         installed = distribution(name)
     except PackageNotFoundError:  # an extra that is not installed here
         return
-    known = name in found and not requirement.extras
-    found[name] = Version(installed.version).public
+    known = name in versions and not requirement.extras
+    versions[name] = Version(installed.version).public
     for text in [] if known else installed.requires or []:
         inner = Requirement(text)
         extras = [{"extra": extra} for extra in requirement.extras or {""}]
         if inner.marker is None or any(map(inner.marker.evaluate, extras)):
-            needed(inner, found)
+            needed(inner, versions)
 
 
 def main() -> None:
-    found: dict[str, str] = {}
-    needed(Requirement("graphgate[dev]"), found)
-    del found["graphgate"]
-    lines = [f"{name}=={found[name]}\n" for name in sorted(found)]
+    versions: dict[str, str] = {}
+    needed(Requirement("graphgate[dev]"), versions)
+    del versions["graphgate"]
+    lines = [f"{name}=={versions[name]}\n" for name in sorted(versions)]
     FILE.write_text(HEAD.format(python=platform.python_version()) + "".join(lines))
 
 

@@ -1,4 +1,4 @@
-"""Random graphs of a given size, to measure on."""
+"""Random graphs of a given size, for measurements."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ def community_graph(
 
     Parameters
     ----------
-    n_edges : number of edges drawn; the few that repeat another one are dropped.
+    n_edges : number of edges drawn; duplicates are dropped.
     n_entries : number of non-zero entries of a sparse X; None makes X dense.
     weighted : draw weights from [0.5, 1.5); for directed graphs only.
 

@@ -144,7 +144,9 @@ def _unweighted(edges: np.ndarray, n: int, *, directed: bool) -> sp.csr_array:
     most = len(ways) * len(edges)
     kind = index_type(max(n, most))
     shift = max(n.bit_length() - (_BLOCK_BITS if most > _SMALL else 0), 0)
-    blocks = [_blocks(u, shift, source != target) for u, _ in ways]
+    # The block of 2^shift rows that each edge starts in; an impossible one for a self-loop.
+    no_block = np.uint8(255)
+    blocks = [np.where(source != target, (u >> shift).astype(np.uint8), no_block) for u, _ in ways]
     indptr, indices = np.zeros(n + 1, dtype=kind), np.empty(most, dtype=kind)
     count = 0
     for block in range(((n - 1) >> shift) + 1):
@@ -164,13 +166,6 @@ def _unweighted(edges: np.ndarray, n: int, *, directed: bool) -> sp.csr_array:
     adjacency = sp.csr_array((ones, indices, indptr), shape=(n, n))
     adjacency.has_canonical_format = True
     return adjacency
-
-
-def _blocks(rows: np.ndarray, shift: int, wanted: np.ndarray) -> np.ndarray:
-    """The block of 2^shift rows that each edge starts in; an impossible one where not wanted."""
-    numbers = (rows >> shift).astype(np.uint8)
-    numbers[~wanted] = 255
-    return numbers
 
 
 def _refuse_two_weights(adjacency: sp.csr_array, reverse: sp.csr_array, ids: np.ndarray) -> None:

@@ -126,8 +126,8 @@ class Graph(GraphArrays):
         >>> Graph.from_edges([[1.0], [2.0]], [("p", "q")], ids=["p", "q"]).n_edges
         1
         """
-        known = None if ids is None else validation.node_ids(ids)
-        return cls.from_edge_index(x, edge_pairs(edges, known).T, weights, ids=known, **fields)
+        checked = None if ids is None else validation.node_ids(ids)
+        return cls.from_edge_index(x, edge_pairs(edges, checked).T, weights, ids=checked, **fields)
 
     @classmethod
     def from_edge_index(

@@ -28,7 +28,7 @@ def join_graphs(graphs: Sequence[Graph]) -> Graph:
     sizes = [graph.n_nodes for graph in graphs]
     ids = ((number, id) for number, graph in enumerate(graphs) for id in graph.ids.tolist())
     values = [graph.label_values() for graph in graphs]
-    labeled = [value for each in values for value in each or ()]
+    labeled = [label for labels in values for label in labels or ()]
     codes, classes = label_codes(None if None in values else labeled, sum(sizes))
     tables = [graph.attributes for graph in graphs if graph.attributes is not None]
     common = [name for name in first.splits if all(name in graph.splits for graph in graphs)]
@@ -64,10 +64,10 @@ def _check(graphs: Sequence[Graph]) -> None:
         )
     expected = _description(graphs[0])
     for number, graph in enumerate(graphs):
-        if (found := _description(graph)) != expected:
+        if (described := _description(graph)) != expected:
             raise InputError(
-                f"graph {number} has {found}, but graph 0 has {expected}; graphs in one list need "
-                "the same ones",
+                f"graph {number} has {described}, but graph 0 has {expected}; graphs in one list "
+                "need the same ones",
                 about="nodes",
             )
 

@@ -210,8 +210,8 @@ class Positions:
                 raise self._unknown(ids[missing][0].item())
             return rows
         try:
-            found = (self._rows[node] for node in wanted)
-            return np.fromiter(found, dtype=np.int64, count=len(wanted))
+            rows_of_ids = (self._rows[node] for node in wanted)
+            return np.fromiter(rows_of_ids, dtype=np.int64, count=len(wanted))
         except KeyError as error:
             raise self._unknown(error.args[0]) from None
         except TypeError as error:

@@ -96,17 +96,17 @@ class CsvTable(Table):
 
     def _padded(self, names: Sequence[str]) -> set[str]:
         """Those of these columns in which a number has leading zeros, found block by block."""
-        found: set[str] = set()
+        padded: set[str] = set()
         with decompressed(self.path) as stream:
             scan = _Scan(stream, self.separator)
             for batch in pyarrow.csv.open_csv(scan, *self._options(names, names)):
-                found |= {
+                padded |= {
                     name
                     for name in names
-                    if name not in found
+                    if name not in padded
                     and pc.any(pc.match_substring_regex(batch.column(name), _PADDED)).as_py()
                 }
-        return found
+        return padded
 
     def _options(self, names: Sequence[str], text: Sequence[str]) -> tuple[Any, ...]:
         return (
@@ -128,7 +128,7 @@ class CsvTable(Table):
     def _row(self, row: int) -> tuple[int, list[str]]:
         # Bytes that are no text may be in a column that is not read.
         records = self._records(errors="replace")
-        return next(found for at, found in enumerate(records, start=-1) if at == row)
+        return next(record for at, record in enumerate(records, start=-1) if at == row)
 
     def _records(self, errors: str = "strict") -> Iterator[tuple[int, list[str]]]:
         """Last line number and cells of every row, the header first; empty lines are no rows."""

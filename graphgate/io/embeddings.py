@@ -456,7 +456,9 @@ def _read_npz(path: Path) -> Embedding:
     if listed is not None and given is not None:
         if given.dtype != bool or len(given) != len(listed):
             raise InputError(f"{path}: labelled must say of each label whether it is given")
-        listed = [label if known else None for label, known in zip(listed, given, strict=True)]
+        listed = [
+            label if is_given else None for label, is_given in zip(listed, given, strict=True)
+        ]
     kind = np.int64 if ids.dtype.kind in "iu" else object
     names = None if columns is None else tuple(map(str, columns.tolist()))
     return Embedding(ids.astype(kind), arrays["embedding"], listed, names, reading)

@@ -67,14 +67,14 @@ def _described(kind: str, *names: str) -> Foreign:
 def refuse_foreign(X: Any) -> None:
     """Refuse an object that a converter makes a `Graph` of; a table of numbers is features."""
     several = isinstance(X, (list, tuple)) and len(X) > 0
-    found = recognized(X[0] if several else X)
-    if found is None or (found.kind == "files" and several):
+    foreign = recognized(X[0] if several else X)
+    if foreign is None or (foreign.kind == "files" and several):
         return
-    if found.kind == "tables" and not several and is_features(X):
+    if foreign.kind == "tables" and not several and is_features(X):
         return
     raise InputError(
-        f"expected a Graph, got {'a list with ' * several}{found.title}; convert "
-        f"{'each of them' if several else 'it'} with {found.converter}, or call graphgate.embed"
+        f"expected a Graph, got {'a list with ' * several}{foreign.title}; convert "
+        f"{'each of them' if several else 'it'} with {foreign.converter}, or call graphgate.embed"
     )
 
 

@@ -1,6 +1,7 @@
 """The versions and the processor that computed a result; every stored result records them."""
 
 import platform
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -9,13 +10,11 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 def versions() -> dict[str, str]:
     """Versions of Python, graphgate, and the libraries whose kernels determine the numbers."""
-    found = {"python": platform.python_version()}
-    for package in ("graphgate", "torch", "numpy", "scipy", "scikit-learn"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from a source tree that is not installed
-            found[package] = "unknown"
-    return found
+    numbers = {"python": platform.python_version(), "graphgate": "unknown"}
+    with suppress(PackageNotFoundError):  # run from a source tree that is not installed
+        numbers["graphgate"] = version("graphgate")
+    libraries = ("torch", "numpy", "scipy", "scikit-learn")
+    return numbers | {library: version(library) for library in libraries}
 
 
 def processor() -> str:
@@ -27,10 +26,9 @@ def processor() -> str:
 
 def _model() -> str:
     """Virtual machines often name the brand only, so family and model are given where known."""
-    try:
+    lines: list[str] = []
+    with suppress(OSError):
         lines = _CPUINFO.read_text("utf-8").splitlines()
-    except OSError:
-        lines = []
     # Every core repeats the same lines.
     fields = {name.strip(): value.strip() for name, _, value in (s.partition(":") for s in lines)}
     name = fields.get("model name") or platform.processor() or platform.machine()

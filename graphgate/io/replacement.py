@@ -11,33 +11,23 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 PREFIX, SUFFIX = ".graphgate.", ".part"
 
 
-@contextmanager
-def new_file(target: Path) -> Iterator[Path]:
+def new_file(target: Path) -> AbstractContextManager[Path]:
     """The path of an empty file that replaces `target` if the block succeeds, else is removed.
 
     The caller opens it, so that it has the permissions of any other new file.
     """
-    with _part(target.parent, lambda path: path.touch(exist_ok=False)) as (path, descriptor):
-        yield path
-        os.fsync(descriptor)  # otherwise a crash may leave the name without the content
-        os.replace(path, target)
-    _sync(target.parent)
+    return _complete(target, lambda path: path.touch(exist_ok=False))
 
 
-@contextmanager
-def new_folder(target: Path) -> Iterator[Path]:
+def new_folder(target: Path) -> AbstractContextManager[Path]:
     """An empty folder that is renamed to `target` if the block succeeds, else is removed."""
-    with _part(target.parent, Path.mkdir) as (path, descriptor):
-        yield path
-        os.fsync(descriptor)
-        os.rename(path, target)
-    _sync(target.parent)
+    return _complete(target, Path.mkdir)
 
 
 def append(path: Path, line: bytes) -> None:
@@ -59,15 +49,18 @@ def append(path: Path, line: bytes) -> None:
 
 
 @contextmanager
-def _part(folder: Path, make: Callable[[Path], None]) -> Iterator[tuple[Path, int]]:
-    """A hidden path in the folder and a descriptor that locks it."""
-    _remove_leftovers(folder)
-    path, descriptor = _locked(folder, make)
+def _complete(target: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """A hidden path beside the target, locked, that gets its name if the block succeeds."""
+    _remove_leftovers(target.parent)
+    path, descriptor = _locked(target.parent, make)
     try:
-        yield path, descriptor
+        yield path
+        os.fsync(descriptor)  # otherwise a crash may leave the name without the content
+        os.replace(path, target)
     finally:
         _remove(path)
         os.close(descriptor)
+    _sync(target.parent)
 
 
 def _locked(folder: Path, make: Callable[[Path], None]) -> tuple[Path, int]:

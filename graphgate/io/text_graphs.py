@@ -8,6 +8,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import dropwhile
 from typing import Any, NoReturn
 
@@ -197,9 +198,10 @@ class _PajekReader:
         ignored = [what for what, values in self.drawn.items() if len(values) > 1]
         ignored += ["labels (repeated or missing)"] * (not distinct and bool(self.labels))
         warn_ignored(str(self.path), "part", [*ignored, *self.more])
-        columns = {NODE: pa.array(names)}
-        for name, given in self.columns.items():
-            columns[name] = _typed([given.get(row) for row in range(self.n)])
+        columns = {NODE: pa.array(names)} | {
+            name: _typed([values.get(row) for row in range(self.n)])
+            for name, values in self.columns.items()
+        }
         weighted = any(weight != 1 for _, _, weight, *_ in self.edges)
         edges = _edges(
             self.path,
@@ -275,8 +277,7 @@ def _is_number(field: str) -> bool:
 
 def _typed(values: list[str | None]) -> pa.Array:
     """Numbers where every value is one; Pajek does not declare types."""
-    found = pa.array(values, pa.string())
-    try:
-        return found.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return found
+    texts = pa.array(values, pa.string())
+    with suppress(pa.ArrowInvalid):
+        return texts.cast(pa.float64())
+    return texts

@@ -60,8 +60,8 @@ def write_qdrant(
             _point(name, label, text) for name, label, text in zip(ids, classes, texts, strict=True)
         ]
         for start in range(0, len(points), _POINTS):
-            some = ", ".join(points[start : start + _POINTS])
-            file.write(f'{{"points": [{some}]}}\n'.encode())
+            request = ", ".join(points[start : start + _POINTS])
+            file.write(f'{{"points": [{request}]}}\n'.encode())
 
 
 def point_id(name: int | str) -> int | str:

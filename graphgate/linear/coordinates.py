@@ -21,7 +21,7 @@ from graphgate.nn.features import FeatureMatrix
 
 AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
 _ROWS = 1 << 16  # weighted at a time
-_ROUNDING = 1e-6  # relative length below which a vector is due to rounding
+_ROUNDING = 1e-6  # relative length below which a vector is due to rounding, at least
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Coordinates:
         weighted = _weighted(x, weights, sources, places, engine.dtype)
         matrix = FeatureMatrix(weighted, device=CPU, dtype=engine.dtype)
         n, f = matrix.shape
-        components = None
+        components, rounding = None, _ROUNDING
         center = torch.from_numpy(np.asarray(weighted.mean(axis=0, dtype=np.float64)))
         square = float(matrix.square_norms.sum())
         if f > min(rank, AS_THEY_ARE):
@@ -121,7 +121,10 @@ class Coordinates:
             # By the products that give coordinates, whose rounding then cancels.
             center = engine.product(lambda m: _mean(times(matrix, m)), components)[0]
             matrix.drop_transpose()
-        shortest = _ROUNDING * (square / n) ** 0.5
+            # Kernels add up the F products of a coordinate in different orders, also for rows of
+            # one matrix.
+            rounding = max(rounding, 4 * f**0.5 * torch.finfo(engine.dtype).eps)
+        shortest = rounding * (square / n) ** 0.5
         center, unit_from = center.to(engine.dtype), _unit_from(weighted)
         coordinates = cls(weights, sources, places, components, center, shortest, unit_from)
         return coordinates, Source(coordinates, matrix, len(center))

@@ -35,9 +35,10 @@ def ablation_charts(results: Path | str) -> dict[str, Axes]:
         for method in dict.fromkeys(method for method, _ in cells):
             row = [cells[method, dataset] for dataset in _DATASETS]
             values = [
-                (of.evaluation.mean(), of.evaluation.std()) if of.evaluation else None for of in row
+                (cell.evaluation.mean(), cell.evaluation.std()) if cell.evaluation else None
+                for cell in row
             ]
-            published = [of.experiment.published.get("accuracy") for of in row]
+            published = [cell.experiment.published.get("accuracy") for cell in row]
             series[find_row(method).title] = (values, published)
         groups = [name.capitalize() for name in _DATASETS]
         charts[f"ablation-{setting}"] = draw_bars(groups, series, title=f"Ablation, {setting}")

@@ -138,7 +138,7 @@ def test_numbers_whose_inverse_would_be_infinite():
     assert torch.isfinite(fit(x)[1]).all()
 
 
-@pytest.mark.parametrize("f", [4, 600])
+@pytest.mark.parametrize("f", [4, 600, 3000])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("value", [0.0, 3.3])
 def test_constant_features_are_due_to_rounding(f, form, value):

@@ -24,7 +24,7 @@ class CCASSG(ScaledEmbedder):
     Neural Networks"): graph convolutions whose outputs for two random views of the graph agree,
     while their columns stay uncorrelated.
 
-    A view lacks some edges, each direction drawn by itself, and some features of all nodes.
+    A view lacks some edges, each direction drawn independently, and some features of all nodes.
     Parameters are those of the reference implementation: 512 dimensions, learning rate 1e-3,
     features of a node that sum to 1; the others by dataset, see
     graphgate/paper/experiments/cca-ssg. Edge weights are ignored.

@@ -14,7 +14,7 @@ class BaselineEmbedder(GraphEmbedder):
     """An embedder without `transform`: it has vectors only for the nodes it was fitted on."""
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Learn from a `Graph`, or from features or `Attributes` with `adjacency`; not from `y`."""
+        """Fit on a `Graph`, or on features or `Attributes` with `adjacency`; `y` is ignored."""
         self.embedding_ = self._learn(self._graph_to_fit(X, adjacency))
         return self
 
@@ -27,7 +27,7 @@ class BaselineEmbedder(GraphEmbedder):
 
 
 class InductiveEmbedder(BaselineEmbedder):
-    """An embedder that also gives vectors to nodes it was not fitted on."""
+    """An embedder that can also embed nodes it was not fitted on."""
 
     def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """The embedding of a graph, which may have nodes never seen in `fit`, (N, D)."""
@@ -56,7 +56,7 @@ class ScaledEmbedder(InductiveEmbedder):
         raise NotImplementedError
 
     def _vectors(self, graph: Graph) -> np.ndarray:
-        """What the network gives, not scaled."""
+        """The output of the network before scaling, (N, D)."""
         raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ class GraphClassifier(GraphEstimator):
         return self
 
     def predict(self, graph: Graph) -> np.ndarray:
-        """(N,) positions in `graph.classes`; labels are not looked at."""
+        """(N,) positions in `graph.classes`; labels are ignored."""
         checked = self._checked_graph(graph)
         if not self._inductive and not np.array_equal(checked.ids, self.ids_):
             raise InputError(
@@ -105,7 +105,7 @@ class GraphClassifier(GraphEstimator):
 
 
 def labelled_rows(graph: Graph, split: str) -> np.ndarray:
-    """Row numbers of the labelled nodes of a split, which need not exist."""
+    """Row numbers of the labelled nodes of a split; empty if there is no such split."""
     if graph.labels is None or split not in graph.splits:
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero(graph.splits[split] & (graph.labels >= 0))

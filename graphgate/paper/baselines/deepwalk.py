@@ -30,7 +30,7 @@ from graphgate.training.sampling import random_walks, symmetrized
 
 
 def _sentences(walks: np.ndarray, isolated: np.ndarray, words: list[str]) -> Iterator[list[str]]:
-    """Walks as sentences of node numbers; a node without edges is a sentence by itself."""
+    """Walks as sentences of node numbers; a node without edges is a sentence of its own."""
     for walk in walks:
         nodes = walk[:1] if isolated[walk[0]] else walk
         yield [words[node] for node in nodes.tolist()]

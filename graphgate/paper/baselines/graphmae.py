@@ -28,7 +28,7 @@ def _attention(inputs: int, outputs: int, heads: int, dropout: float) -> GATConv
 class MaskedAutoencoder(nn.Module):
     """Two attention layers, and a third one that reconstructs features from their output.
 
-    token : (1, F), what stands for the features of a masked node.
+    token : (1, F), the learned features of masked nodes.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class MaskedAutoencoder(nn.Module):
         return h
 
     def reconstruct(self, h: Tensor, edge_index: Tensor, masked: Tensor) -> Tensor:
-        """(M, F) features of the M masked nodes, whose own rows of `h` are not looked at.
+        """(M, F) features of the M masked nodes, whose own rows of `h` are ignored.
 
         Only these nodes are decoded. With rows of zeros, they share one row as sources, and as
         targets they add nothing to a score.

@@ -44,14 +44,14 @@ class Scaling:
         mean = np.asarray(graph.x.mean(axis=0), dtype=np.float64).ravel()
         square = np.asarray((graph.x * graph.x).mean(axis=0), dtype=np.float64).ravel()
         variance = square - mean**2
-        # What rounding leaves of a constant is no variance.
+        # Rounding leaves a small variance where a feature is constant.
         std = np.sqrt(np.where(variance > 1e-6 * square, variance, 1.0))
         return cls(torch.from_numpy(mean).float(), torch.from_numpy(std).float())
 
 
 @dataclass(frozen=True)
 class SparseFeatures:
-    """Standardized features, (N, F), of which X stays sparse."""
+    """Standardized features, (N, F); X itself stays sparse."""
 
     x: FeatureMatrix
     scaling: Scaling
@@ -208,7 +208,7 @@ class GraphSAGE(InductiveEmbedder):
         return self._embed(graph)
 
     def _embed(self, graph: Graph) -> np.ndarray:
-        """The neighbors drawn depend on the seed of `fit` alone."""
+        """Sampled neighbors depend only on the seed of `fit`."""
         with torch.no_grad():
             everyone = np.arange(graph.n_nodes)
             rng = np.random.default_rng(self.seed_)

@@ -1,7 +1,7 @@
-"""A graph as the tensors that networks take, steps on them, and randomness without side effects.
+"""Graphs as input tensors of networks, optimizer steps, and seeding without side effects.
 
-Sparse where that pays: `GCNConv(..., normalize=False)` is given the normalized adjacency as CSR,
-so that no (E, D) array of messages is gathered, and may be given features as CSR.
+Tensors are sparse where that is faster: `GCNConv(..., normalize=False)` is given the normalized
+adjacency as CSR, so that no (E, D) array of messages is gathered, and may be given features as CSR.
 """
 
 import random
@@ -28,9 +28,9 @@ _SPARSE_BELOW = 0.05
 
 @contextmanager
 def seeded(random_state: Any) -> Iterator[np.random.Generator]:
-    """Seeds torch, NumPy and Python in the block, and restores their state after it.
+    """Seed torch, NumPy and Python in the block, and restore their state afterwards.
 
-    Yields a generator with the same seed, for what can be given one.
+    Yields a NumPy generator with the same seed.
     """
     seed = hyperparameters.seed(random_state)
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  libraries use them
@@ -46,7 +46,7 @@ def seeded(random_state: Any) -> Iterator[np.random.Generator]:
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
-    """One step of an optimizer down the gradient of a loss."""
+    """Take one optimizer step on a loss."""
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -66,7 +66,7 @@ def as_tensor(matrix: sp.csr_array) -> Tensor:
 
 
 def is_sparse(graph: Graph) -> bool:
-    """Whether so few features differ from zero that a sparse product is the faster one."""
+    """Whether the features are so sparse that a sparse product is faster."""
     x = graph.x
     return not isinstance(x, np.ndarray) and x.nnz <= _SPARSE_BELOW * x.shape[0] * x.shape[1]
 

@@ -161,7 +161,7 @@ def label_contexts(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Planetoid(GraphClassifier):
-    """What the two variants share; defaults are those of the transductive one.
+    """Base class of the two variants; the defaults are those of the transductive one.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _OWN = {2: 0.33, 16: 0.05}
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RawSVD(InductiveEmbedder):
-    """The features of a node in at most 512 columns: what every use of edges has to beat.
+    """The features of a node in at most 512 columns: a baseline for every method that uses edges.
 
     Counts and binary features are weighted by tf-idf, with rows of length 1; other features are
     divided by the largest magnitude. More than 512 features are projected onto their leading
@@ -32,7 +32,7 @@ class RawSVD(InductiveEmbedder):
 
     Parameters
     ----------
-    random_state : of the randomized decomposition, which needs more than 512 features.
+    random_state : seed of the randomized SVD, which is used with more than 512 features.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RawSVD(InductiveEmbedder):
         return self._spread(z, graph).numpy()
 
     def pair_scores(self, pairs: np.ndarray) -> np.ndarray:
-        """Cosine similarities: vectors that were never trained have lengths of no meaning."""
+        """Cosine similarities: the lengths of untrained vectors carry no information."""
         return inner_products(normalize(self.embedding_), pairs)
 
     def _spread(self, z: Tensor, graph: Graph) -> Tensor:

@@ -1,4 +1,4 @@
-"""What the supervised networks share: sparse inputs, the training loop, and when it stops.
+"""Base classes of the supervised networks: sparse inputs, training loop and early stopping.
 
 Features enter as a sparse matrix whose rows sum to 1, as in the implementations of the papers, and
 input dropout acts on its stored entries. Edge weights are not used.
@@ -126,7 +126,7 @@ class ReceptiveField:
 class LabelledPart:
     """The labelled nodes of a split, and the part of the graph that their scores depend on.
 
-    inputs : what the network takes.
+    inputs : the arguments of the network.
     rows : (B,) positions of the labelled nodes in it.
     labels : (B,) their labels.
     """
@@ -176,11 +176,11 @@ class NetworkClassifier(GraphClassifier):
         return 2
 
     def _inputs(self, graph: Graph, field: ReceptiveField) -> tuple[Tensor, ...]:
-        """What the network takes of this part, whose nodes have the degrees of the whole graph."""
+        """The arguments of the network for this part; degrees are those of the whole graph."""
         raise NotImplementedError
 
     def _stopping(self) -> Window | Patience:
-        """What decides after every epoch, by loss and accuracy on the validation nodes."""
+        """The early stopping rule, applied to validation loss and accuracy after every epoch."""
         raise NotImplementedError
 
     def _parameters(self, network: nn.Module) -> Iterable[Any]:

@@ -1,4 +1,4 @@
-"""The methods without trained parameters: the features themselves, and labels that propagate."""
+"""Methods without trained parameters: raw features, and label propagation."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from graphgate.training.sampling import symmetrized
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RawFeatures(InductiveEmbedder):
-    """The features of a node as its vector, (N, F): what every embedding has to beat.
+    """The features of a node as its vector, (N, F): a baseline for every embedding.
 
     The paper takes its numbers from Veličković et al. (2019, "Deep Graph Infomax"), who scale the
     features of a node to sum to 1.
@@ -37,7 +37,7 @@ class RawFeatures(InductiveEmbedder):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelPropagation(GraphClassifier):
-    """Labels flow along edges from the training nodes, which keep theirs, until nothing changes.
+    """Labels propagate along edges from the training nodes, which keep theirs, until convergence.
 
     Zhu & Ghahramani (2002), "Learning from Labeled and Unlabeled Data with Label Propagation". The
     edges of the graph replace the paper's complete graph of distances, with their weights if they

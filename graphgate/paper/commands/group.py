@@ -1,4 +1,4 @@
-"""The group that the commands register with, and what they print about splits."""
+"""The group of the commands, and their notes about splits."""
 
 import typer
 

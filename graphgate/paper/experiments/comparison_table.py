@@ -46,7 +46,7 @@ class ComparisonTable(ResultsTable):
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str], TableCell]:
-        return {(of.experiment.method, of.experiment.dataset): of for of in self.cells()}
+        return {(cell.experiment.method, cell.experiment.dataset): cell for cell in self.cells()}
 
     def _metric(self, metric: str) -> str:
         """Heading and table, empty if no method has a value."""

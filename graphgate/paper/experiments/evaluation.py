@@ -29,7 +29,7 @@ from graphgate.paper.experiments.run_store import RunSpec
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The runs of a method, beside what the paper reports.
+    """The runs of a method, and the values that the paper reports.
 
     spec : the specification of the first run; the others differ in the seed.
     runs : the results, ordered by seed.

@@ -32,8 +32,12 @@ class ExperimentGrid:
 
     def first_specs(self) -> list[RunSpec]:
         """The runs that decide on others: on parameters, or whether any finishes in time."""
-        deciding = [of for of in self.experiments if of.sweep or of.setting == "quality"]
-        return [spec for of in deciding for spec in self._candidates(of)]
+        return [
+            spec
+            for experiment in self.experiments
+            if experiment.sweep or experiment.setting == "quality"
+            for spec in self._candidates(experiment)
+        ]
 
     def table_specs(self) -> list[RunSpec]:
         """The runs that count, as far as the first ones are complete."""
@@ -126,5 +130,5 @@ def _attempt(archives: Mapping[str, Path], spec: RunSpec) -> RunResult | str:
         return f"{spec.method} on {spec.dataset}, seed {spec.seed}: {what}"
 
 
-def _cell(of: Experiment | RunSpec) -> tuple[str, str, str]:
-    return of.method, of.dataset, of.setting
+def _cell(run: Experiment | RunSpec) -> tuple[str, str, str]:
+    return run.method, run.dataset, run.setting

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class LimitReached(Exception):
-    """The call needs more than it may have, of "time" or of "memory"."""
+    """The call exceeds a limit; the argument is "time" or "memory"."""
 
 
 class CallFailed(Exception):

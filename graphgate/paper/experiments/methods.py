@@ -97,8 +97,8 @@ def find_row(name: str) -> Row:
 def source_digest(name: str) -> str | None:
     """A digest of the source of a user's own method; None for the methods of this package.
 
-    Runs of other code are other runs. The source is read when a class is first used, so that the
-    digest is that of the code in memory.
+    A run of different code is a different run. The source is read when a class is first used, so
+    that the digest is that of the code in memory.
     """
     if name in ROWS:
         return None

@@ -87,7 +87,7 @@ def run_unordered(
 
 @contextmanager
 def _ignored_interrupts() -> Iterator[None]:
-    """Processes started in the block always ignore Ctrl-C; it is up to us to end them.
+    """Processes started in the block always ignore Ctrl-C; this process ends them.
 
     A mask would not do: loky unblocks the signal when it starts its resource tracker.
     """

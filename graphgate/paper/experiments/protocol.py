@@ -1,6 +1,6 @@
 """One run: train a method, then score its embedding or its predictions.
 
-What a method may see is decided here, by what it is given: an embedder gets a graph without
+This module decides what a method sees: an embedder gets a graph without
 labels, a classifier one with the labels of the splits "train" and "val", and in the inductive
 setting the unseen nodes are removed while either of them learns.
 """

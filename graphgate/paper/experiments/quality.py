@@ -1,7 +1,7 @@
-"""A run of the comparison: one method, three tasks: classes, clusters, links.
+"""A run of the comparison: one method on three tasks, classes, clusters and links.
 
 A run fits a method twice, on the whole graph and without some edges, and measures everything on
-what it gives. Test figures never choose anything: the strength and the scaling of the probe are
+what it gives. Nothing is chosen by test scores: the strength and the scaling of the probe are
 chosen on validation nodes.
 """
 

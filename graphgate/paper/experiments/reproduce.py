@@ -102,7 +102,7 @@ def reproduce(
                 f"unknown graph {unknown[0]!r}; use {', '.join(columns)}, or pass the folder that "
                 "holds it as graphs"
             )
-    datasets = datasets or columns
+    datasets = columns if datasets is None else datasets
     experiments = table_experiments(table, rows, datasets)
     for row in rows if methods else ():
         if not any(cell.method == row for cell in experiments):
@@ -111,7 +111,7 @@ def reproduce(
         name: split or (available_split(name) if name in NAMES else "whole") for name in datasets
     }
     if split is None and not run:
-        cells = {(of.method, of.dataset) for of in experiments}
+        cells = {(experiment.method, experiment.dataset) for experiment in experiments}
         splits |= {name: "public" for row, name in cells if store.has_split(row, name, "public")}
     grid = ExperimentGrid(experiments, store, splits, n_runs, archives)
     n_new = run_missing(grid, n_jobs=n_jobs or available_cores(), progress=progress) if run else 0

@@ -1,5 +1,6 @@
 """A table of stored runs: ours beside the published value and the difference."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,11 +83,12 @@ class ResultsTable:
     @cached_property
     def rows(self) -> list[tuple[Row, str, dict[str, TableCell]]]:
         """Method, title, and a cell for every dataset with an experiment."""
-        settings = _distinct(of.setting for of in self.grid.experiments)
+        experiments = self.grid.experiments
+        settings = _distinct(experiment.setting for experiment in experiments)
         cells: dict[tuple[str, str], dict[str, TableCell]] = {}
-        for of in sorted(self.grid.experiments, key=lambda of: settings.index(of.setting)):
-            row = cells.setdefault((of.method, of.setting), {})
-            row[of.dataset] = TableCell(of, self.grid.evaluation(of))
+        for experiment in sorted(experiments, key=lambda each: settings.index(each.setting)):
+            row = cells.setdefault((experiment.method, experiment.setting), {})
+            row[experiment.dataset] = TableCell(experiment, self.grid.evaluation(experiment))
         several = len(settings) > 1
         return [
             (find_row(name), find_row(name).title + (f", {setting}" if several else ""), row)
@@ -103,8 +105,9 @@ class ResultsTable:
     def columns(self) -> list[ColumnGroup]:
         """A single metric is always compared; one of several only if it has been published."""
         experiments = self.grid.experiments
-        metrics = _distinct(metric for of in experiments for metric in SETTINGS[of.setting].shown)
-        published = {metric for of in experiments for metric in of.published}
+        settings = _distinct(experiment.setting for experiment in experiments)
+        metrics = _distinct(metric for setting in settings for metric in SETTINGS[setting].shown)
+        published = {metric for experiment in experiments for metric in experiment.published}
         several = len(metrics) > 1
         return [
             ColumnGroup(
@@ -128,7 +131,9 @@ class ResultsTable:
     def markdown(self) -> str:
         """One table, or one per dataset if there are several metrics."""
         columns = self.columns()
-        per_dataset = [[of for of in columns if of.dataset == name] for name in self.datasets]
+        per_dataset = [
+            [column for column in columns if column.dataset == name] for name in self.datasets
+        ]
         groups = per_dataset if len(columns) > len(self.datasets) else [columns]
         notes = "\n".join(f"- {line}" for line in self.notes())
         return "\n\n".join([*map(self._markdown, groups), *([notes] if notes else [])])
@@ -144,7 +149,9 @@ class ResultsTable:
 
     def latex(self) -> str:
         columns = self.columns()
-        heads = [rf"\multicolumn{{{len(of.heads)}}}{{c}}{{{of.title}}}" for of in columns]
+        heads = [
+            rf"\multicolumn{{{len(column.heads)}}}{{c}}{{{column.title}}}" for column in columns
+        ]
         second = [head for column in columns for head in column.heads]
         lines = [
             rf"\begin{{tabular}}{{ll{'r' * len(second)}}}",
@@ -166,15 +173,18 @@ class ResultsTable:
             if any(cell.is_low(metric) for metric in SETTINGS[cell.experiment.setting].shown)
         ]
         notes = [
-            f"\\* {find_row(of.method).title}, {of.dataset.capitalize()}: "
-            f"{of.note or 'reason unknown'}"
-            for of in low
+            f"\\* {find_row(experiment.method).title}, {experiment.dataset.capitalize()}: "
+            f"{experiment.note or 'reason unknown'}"
+            for experiment in low
         ]
-        departing = [of for of in self.grid.experiments if of.departure]
-        for method, departure in dict.fromkeys((of.method, of.departure) for of in departing):
-            same = [of for of in departing if (of.method, of.departure) == (method, departure)]
-            datasets = _distinct(of.dataset.capitalize() for of in same)
-            names = datasets if len(datasets) < len(self.datasets) else []
+        departing: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for experiment in self.grid.experiments:
+            if experiment.departure:
+                key = experiment.method, experiment.departure
+                departing[key].append(experiment.dataset.capitalize())
+        for (method, departure), datasets in departing.items():
+            names = _distinct(datasets)
+            names = names if len(names) < len(self.datasets) else []
             notes.append(f"{', '.join([find_row(method).title, *names])}: {departure}")
         return _distinct(notes)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from graphgate.compute.neighbors import nearest_rows
@@ -167,10 +168,8 @@ def _cluster_column(
 
 def _percentiles(values: np.ndarray) -> np.ndarray:
     """The fraction of values that are at most as large, equal ones alike; NaN stays."""
-    finite = np.isfinite(values)
-    ordered = np.sort(values[finite])
-    ranks = np.searchsorted(ordered, values, side="right") / max(len(ordered), 1)
-    return np.where(finite, ranks, np.nan).astype(np.float32)
+    ranks = rankdata(values, "max", axis=None, nan_policy="omit").reshape(values.shape)
+    return (ranks / max(np.isfinite(values).sum(), 1)).astype(np.float32)
 
 
 def _projected(z: np.ndarray, random_state: int | None) -> tuple[np.ndarray, str]:
