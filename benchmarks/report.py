@@ -531,6 +531,57 @@ _OWN_NAME = (
     *(cluster_number, large, parts, two_hosts, service, faults),
 )
 # Table -> the benchmark whose measurements it shows, and what makes it.
+# --- weights chosen from the graph ---------------------------------------------------------------
+
+_SIMPLE = ("raw", "smoothing-2", "smoothing-16")
+
+
+def source_weights(measurements: Records) -> str:
+    """Accuracy, NMI and AUC of fixed and of chosen weights, and the best of simple vectors."""
+    rows, gains = [], []
+    for name in dict.fromkeys(each["graph"] for each in measurements if "graph" in each):
+        of = {each["vectors"]: each for each in measurements if each.get("graph") == name}
+        if not {"fixed", "chosen"} <= of.keys():
+            continue
+        fixed, chosen = of["fixed"], of["chosen"]
+        gain = np.subtract(chosen["accuracy"], fixed["accuracy"])
+        simple = [of[kind] for kind in _SIMPLE if kind in of]
+        gains.append((float(gain.mean()), mean(chosen["nmi"]) - mean(fixed["nmi"])))
+        rows.append(
+            [
+                TITLES.get(name, name),
+                f"{chosen['weights']['own']:.2f}",
+                f"{mean(chosen['accuracy']):.1f}",
+                f"{gain.mean():+.2f} ± {stdev(gain) / len(gain) ** 0.5:.2f}",
+                f"{max(mean(each['accuracy']) for each in simple):.1f}" if simple else "–",
+                f"{mean(chosen['nmi']):.1f}",
+                f"{gains[-1][1]:+.1f}",
+                f"{max(mean(each['nmi']) for each in simple):.1f}" if simple else "–",
+                f"{mean(chosen['auc']) - mean(fixed['auc']):+.1f}",
+            ]
+        )
+    accuracy, nmi = (f"{mean(values):+.2f}" for values in zip(*gains, strict=True))
+    rows.append(["mean", "", "", accuracy, "", "", nmi, "", ""])
+    heads = ["graph", "own weight", "accuracy", "to fixed", "best simple", "NMI", "to fixed"]
+    return markdown([*heads, "best simple", "AUC to fixed"], rows)
+
+
+def planted_weights(measurements: Records) -> str:
+    """NMI on graphs with planted groups, by fixed and by chosen weights."""
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for each in measurements:
+        if "planted" in each:
+            edges = {None: "", True: "carry groups", False: "random"}[each.get("edges")]
+            informative = str(each.get("informative", ""))
+            subject = (each["planted"], each.get("kind", ""), edges, informative)
+            found.setdefault(subject, {})[each["vectors"]] = mean(each["nmi"])
+    rows = [
+        [*subject, *(f"{of[kind]:.1f}" if kind in of else "–" for kind in ("fixed", "chosen"))]
+        for subject, of in found.items()
+    ]
+    return markdown(["graph", "kind", "edges", "informative columns", "fixed", "chosen"], rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     **{make.__name__: (make.__name__, make) for make in _OWN_NAME},
     "memory": ("epoch", memory),
@@ -541,4 +592,6 @@ TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     "store_add": ("store", store_add),
     "store_days": ("store", store_days),
     "store_checks": ("store", store_checks),
+    "source_weights": ("source_weights", source_weights),
+    "planted_weights": ("source_weights", planted_weights),
 }

@@ -1,5 +1,6 @@
 """What `LinearGATE`, `GATE` and any further method have in common."""
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
@@ -25,6 +26,7 @@ from graphgate.estimators.registry import method_of
 from graphgate.graph.graph import Graph
 from graphgate.io.provenance import versions
 from graphgate.io.reading_options import reading_of
+from graphgate.linear.attribution import SimilarityParts
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
 
 
@@ -162,6 +164,13 @@ class Embedder(GraphEmbedder):
     def predict_links(self, graph: Graph, n: int = 100) -> tuple[np.ndarray, Any]:
         """The likeliest edges that a graph does not have, by methods that propose any."""
         raise InputError(f"{type(self).__name__} proposes no edges; use LinearGATE")
+
+    def explain_similarity(
+        self, node: Any, others: Sequence[Any], graph: Graph | None = None
+    ) -> list[SimilarityParts]:
+        """What cosines are made of, by methods whose vectors are sums of views and sources."""
+        name = type(self).__name__
+        raise InputError(f"similarities of {name} are no sums of columns; use LinearGATE")
 
     def summary(self) -> Summary:
         """What the fit reports about itself."""

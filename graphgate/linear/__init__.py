@@ -8,5 +8,5 @@ docs/linear_form.md line by line.
 The modules in import order:
 
     linear_plan, propagation, matrices, coordinates, structure, ridge, logistic, evidence, weights,
-    model, state_update, neighborhoods, edge_decoder, link_proposals, report, solution
+    model, attribution, state_update, neighborhoods, edge_decoder, link_proposals, report, solution
 """
