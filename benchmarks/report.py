@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import hosts
+from graphgate.paper.experiments.experiment import with_std
 from graphgate.paper.experiments.methods import find_row
 from graphgate.paper.experiments.reproduce import QUALITY
 
@@ -526,14 +527,122 @@ def faults(kinds: Records) -> str:
     return table(columns, kinds)
 
 
+def links(measured: Records) -> str:
+    """Hits@100 among random pairs and MRR among hard ones, and seconds of processor time."""
+    runs = {(m["graph"], m["method"], m["negatives"]): m for m in measured}
+    graphs, methods = (list(dict.fromkeys(m[key] for m in measured)) for key in ("graph", "method"))
+
+    def cell(graph: str, method: str, negatives: str, metric: str) -> str:
+        if (graph, method, negatives) not in runs:
+            return "—"
+        values = runs[graph, method, negatives][metric]
+        return with_std(mean(values), stdev(values) if len(values) > 1 else None)
+
+    rows = []
+    for method in sorted(methods, key="linear".__eq__):
+        row = [TITLES.get(method, method)]
+        for graph in graphs:
+            row += [
+                cell(graph, method, "random", "hits@100"),
+                cell(graph, method, "heart", "mrr"),
+                f"{runs[graph, method, 'random']['seconds']:.1f}"
+                if (graph, method, "random") in runs
+                else "—",
+            ]
+        rows.append(row)
+    heads = [f"{TITLES[g]} {what}" for g in graphs for what in ("Hits@100", "MRR, hard", "s")]
+    return markdown(["method", *heads], rows)
+
+
+def shop(measured: Records) -> str:
+    """hit@10 and recall@20, means and standard deviations over seeds, and seconds."""
+    columns: dict[str, Cell] = {
+        "method": lambda of: TITLES.get(of["method"], of["method"]),
+        **{
+            metric: lambda of, metric=metric: with_std(mean(of[metric]), stdev(of[metric]))
+            for metric in ("hit@10", "recall@20")
+        },
+        "seconds": "{seconds:.1f}",
+    }
+    return table(columns, measured)
+
+
+def calibration(measured: Records) -> str:
+    """How often pairs are edges, by the probability that they have."""
+    runs = [m for m in measured if "bins" in m]
+    rows = []
+    for at in range(10):
+        row = [f"{at / 10:.1f} to {(at + 1) / 10:.1f}"]
+        for run in runs:
+            inside = [b for b in run["bins"] if at <= 10 * b["mean"] < at + 1]
+            row += [f"{b['mean']:.2f} → {b['edges']:.2f} ({b['pairs']:,})" for b in inside] or ["—"]
+        rows.append(row)
+    rows.append(["expected calibration error", *(f"{r['calibration_error']:.3f}" for r in runs)])
+    return markdown(["probability", *(TITLES[run["graph"]] for run in runs)], rows)
+
+
 _OWN_NAME = (
     *(epoch, growth, layouts, estimate, reading, commands, explorer, linear, fits),
     *(cluster_number, large, parts, two_hosts, service, faults),
 )
 # Table -> the benchmark whose measurements it shows, and what makes it.
+# --- weights chosen from the graph ---------------------------------------------------------------
+
+_SIMPLE = ("raw", "smoothing-2", "smoothing-16")
+
+
+def source_weights(measurements: Records) -> str:
+    """Accuracy, NMI and AUC of fixed and of chosen weights, and the best of simple vectors."""
+    rows, gains = [], []
+    for name in dict.fromkeys(each["graph"] for each in measurements if "graph" in each):
+        of = {each["vectors"]: each for each in measurements if each.get("graph") == name}
+        if not {"fixed", "chosen"} <= of.keys():
+            continue
+        fixed, chosen = of["fixed"], of["chosen"]
+        gain = np.subtract(chosen["accuracy"], fixed["accuracy"])
+        simple = [of[kind] for kind in _SIMPLE if kind in of]
+        gains.append((float(gain.mean()), mean(chosen["nmi"]) - mean(fixed["nmi"])))
+        rows.append(
+            [
+                TITLES.get(name, name),
+                f"{chosen['weights']['own']:.2f}",
+                f"{mean(chosen['accuracy']):.1f}",
+                f"{gain.mean():+.2f} ± {stdev(gain) / len(gain) ** 0.5:.2f}",
+                f"{max(mean(each['accuracy']) for each in simple):.1f}" if simple else "–",
+                f"{mean(chosen['nmi']):.1f}",
+                f"{gains[-1][1]:+.1f}",
+                f"{max(mean(each['nmi']) for each in simple):.1f}" if simple else "–",
+                f"{mean(chosen['auc']) - mean(fixed['auc']):+.1f}",
+            ]
+        )
+    accuracy, nmi = (f"{mean(values):+.2f}" for values in zip(*gains, strict=True))
+    rows.append(["mean", "", "", accuracy, "", "", nmi, "", ""])
+    heads = ["graph", "own weight", "accuracy", "to fixed", "best simple", "NMI", "to fixed"]
+    return markdown([*heads, "best simple", "AUC to fixed"], rows)
+
+
+def planted_weights(measurements: Records) -> str:
+    """NMI on graphs with planted groups, by fixed and by chosen weights."""
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for each in measurements:
+        if "planted" in each:
+            edges = {None: "", True: "carry groups", False: "random"}[each.get("edges")]
+            informative = str(each.get("informative", ""))
+            subject = (each["planted"], each.get("kind", ""), edges, informative)
+            found.setdefault(subject, {})[each["vectors"]] = mean(each["nmi"])
+    rows = [
+        [*subject, *(f"{of[kind]:.1f}" if kind in of else "–" for kind in ("fixed", "chosen"))]
+        for subject, of in found.items()
+    ]
+    return markdown(["graph", "kind", "edges", "informative columns", "fixed", "chosen"], rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     **{make.__name__: (make.__name__, make) for make in _OWN_NAME},
     "memory": ("epoch", memory),
+    "links": ("links", links),
+    "shop": ("shop", shop),
+    "calibration": ("links", calibration),
     "defaults": ("gate_defaults", gate_defaults),
     "processes": ("large", processes),
     "columns": ("large", columns),
@@ -541,4 +650,6 @@ TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     "store_add": ("store", store_add),
     "store_days": ("store", store_days),
     "store_checks": ("store", store_checks),
+    "source_weights": ("source_weights", source_weights),
+    "planted_weights": ("source_weights", planted_weights),
 }

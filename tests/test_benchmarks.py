@@ -398,6 +398,26 @@ def test_a_run_by_two_processes_stands_beside_the_same_one_by_one():
     assert "| 5 | 10 | linear | 1GiB | 1 | 4 | 1.00 GiB | 50.0 |" in report.large(runs)
 
 
+def test_weights_that_are_chosen_stand_beside_fixed_and_simple_ones():
+    def of(kind: str, accuracy: list[float], nmi: list[float], **more) -> dict:
+        return {"graph": "cora", "vectors": kind, "accuracy": accuracy, "nmi": nmi} | more
+
+    measurements = [
+        of("fixed", [80.0, 82.0], [50.0], auc=[90.0], weights={"own": 0.5}),
+        of("chosen", [81.0, 85.0], [52.0, 53.0], auc=[90.5], weights={"own": 1.25}),
+        of("raw", [70.0, 72.0], [51.0]),
+        of("smoothing-2", [84.0, 80.0], [40.0]),
+        {"planted": "bipartite", "vectors": "fixed", "nmi": [4.0, 6.0]},
+        {"planted": "one", "kind": "number", "edges": False, "vectors": "chosen", "nmi": [7.0]},
+    ]
+    *_, row, means = report.source_weights(measurements).splitlines()
+    cells = ["Cora", "1.25", "83.0", "+2.00 ± 1.00", "82.0", "52.5", "+2.5", "51.0", "+0.5"]
+    assert row == f"| {' | '.join(cells)} |"
+    assert means.startswith("| mean |  |  | +2.00 |")
+    lines = report.planted_weights(measurements).splitlines()[2:]
+    assert lines == ["| bipartite |  |  |  | 5.0 | – |", "| one | number | random |  | – | 7.0 |"]
+
+
 def test_what_parts_reach_stands_beside_the_whole():
     fit = {"status": "ok", "nodes": 7, "cpu_seconds": 3.2, "peak_memory_mb": 512}
     fit |= {"feature_square_per_node": 0.123456, "structure_per_pair": 0.5}

@@ -172,6 +172,8 @@ def _write(result: _Run, outputs: Outputs, json: Path | None) -> None:
     summary, spent = estimator.summary(), result.cost.to_dict()
     for sentence in summary.sentences():
         say(sentence)
+    if table := summary.table():
+        say(table)
     estimator.notes_.setdefault("reading", result.reading)
     encoded = estimator.encode(result.prepared) if outputs.beyond_vectors else None
     outputs.write(graph, estimator, estimator.embedding_, encoded)

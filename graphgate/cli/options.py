@@ -206,33 +206,37 @@ class LabelOptions:
         Path | None,
         typer.Option(help="Node table with labels; default: the embedding's own labels."),
     ] = None
-    id: Annotated[str, typer.Option("--id", help="Column with the node id in that table.")] = "id"
-    label: Annotated[str, typer.Option(help="Column with the label in that table.")] = "label"
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id", help="Column with the node id in that table; default: id, or as read."
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column with the label in that table; default: label, or as read."),
+    ] = None
 
-    def as_read(self, embedding: graphgate.Embedding) -> LabelOptions:
+    def as_read(self, embedding: graphgate.Embedding) -> tuple[str, str]:
         """The columns that are given, or else as the graph of the embedding was read."""
-        read = embedding.reading
-        if read is None:
-            return self
-        id = read.id if self.id == "id" else self.id
-        label = read.label if self.label == "label" and read.label else self.label
-        return replace(self, id=id, label=label)
+        read = embedding.reading or graphgate.ReadingOptions()
+        return self.id or read.id, self.label or read.label or "label"
 
     def reading(
         self, embedding: graphgate.Embedding, words: Sequence[str]
     ) -> graphgate.ReadingOptions:
         """How a table of the nodes is read, with these columns as words."""
-        named = self.as_read(embedding)
+        id, label = self.as_read(embedding)
         known = {} if embedding.reading is None else embedding.reading.kinds
         kinds = {name: kind for name, kind in known.items() if name not in words}
-        return graphgate.ReadingOptions(id=named.id, label=named.label, words=words, kinds=kinds)
+        return graphgate.ReadingOptions(id=id, label=label, words=words, kinds=kinds)
 
     def read(self, embedding: graphgate.Embedding) -> list[Any] | None:
         """Labels from the table, or the embedding's own; None where no node has one."""
-        labels, named = embedding.labels, self.as_read(embedding)
+        labels, (id, label) = embedding.labels, self.as_read(embedding)
         if self.nodes is not None:
             from graphgate.tasks.classification import read_labels, warn_of_label
 
-            warn_of_label(embedding.columns, named.label)
-            labels = read_labels(self.nodes, embedding.ids, id=named.id, label=named.label)
+            warn_of_label(embedding.columns, label)
+            labels = read_labels(self.nodes, embedding.ids, id=id, label=label)
         return None if labels is None or all(value is None for value in labels) else labels

@@ -134,6 +134,10 @@ class Summary:
         """The report in words."""
         return [] if self.report is None else self.report.sentences()
 
+    def table(self) -> str:
+        """Sources and views with their weights; empty where none were chosen."""
+        return "" if self.report is None or not self.report.sources else self.report.table()
+
     def to_dict(self) -> dict[str, Any] | None:
         """The report as plain values; None where there is none."""
         return None if self.report is None else asdict(self.report)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from graphgate.compute.counts import GraphCounts
+from graphgate.compute.processes import Processes
 from graphgate.errors import InputError
 from graphgate.estimators import hyperparameters as arguments
 from graphgate.estimators.embedder import Embedder, Prepared
@@ -15,6 +16,9 @@ from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.gate_fit import EmbeddedGraph, GATEFit
 from graphgate.graph.graph import Graph
+from graphgate.linear.coordinates import sources_of_rules
+from graphgate.linear.solution import column_weights
+from graphgate.linear.weights import MOST_SOURCES
 from graphgate.nn.autoencoder import Architecture, GATEModel
 from graphgate.nn.losses import Loss
 from graphgate.training.loop import Schedule
@@ -30,6 +34,9 @@ class GATE(Embedder):
     has not seen. By default it is trained in our own form, which takes seconds: it starts from the
     singular vectors of the features and stops when the loss has flattened. The presets follow the
     reference implementation and the paper.
+
+    Without a preset, columns of attributes count as much as the rest of the data supports them,
+    by the weights that `LinearGATE` chooses; `encoder_.weights_` has them.
 
     Parameters
     ----------
@@ -148,6 +155,23 @@ class GATE(Embedder):
         self.checkpoint_every = checkpoint_every
         self.progress = progress
 
+    def prepare(
+        self, X: Any, adjacency: Any = None, processes: Processes | None = None
+    ) -> Prepared:
+        """As for any method; without a preset, columns of attributes are weighed."""
+        prepared = super().prepare(X, adjacency, processes)
+        graph, encoder = prepared.graph, prepared.encoder
+        if self.preset is not None or encoder is None or prepared.kind.content != "attributes":
+            return prepared
+        sources = sources_of_rules(encoder.rules_)
+        if not 1 < len(sources) <= MOST_SOURCES:
+            return prepared
+        weights = column_weights(graph, sources, prepared.processes)
+        by_name = dict(zip((source.name for source in sources), weights, strict=True))
+        encoder = encoder.weighted([by_name.get(rule.name, 1.0) for rule in encoder.rules_])
+        graph = graph.with_x(encoder.weigh(graph.x), graph.feature_names, copy=False)
+        return replace(prepared, graph=graph, encoder=encoder)
+
     def _learn(self, prepared: Prepared, seed: int) -> tuple[GATEFit, np.ndarray, dict[str, Any]]:
         graph, run, start = prepared.graph, prepared.plan, None
         if arguments.boolean("warm_start", self.warm_start) and hasattr(self, "fit_"):
@@ -185,7 +209,7 @@ class GATE(Embedder):
             warn_of_equal_vectors(z, graph)
             return self._with_ids(z, X)
         rows = graph.rows(nodes)
-        z = np.empty((0, self._n_features_out), dtype=str(self.dtype).removeprefix("torch."))
+        z = np.empty((0, self._n_features_out), dtype=self._dtype_name)
         if len(rows):
             near = self._encoded(graph.neighborhood(nodes, self.model_.n_layers))
             z = self.fit_.encode(near).embedding[near.rows(graph.ids[rows])]
@@ -289,9 +313,3 @@ class GATE(Embedder):
     @property
     def _n_features_out(self) -> int:
         return self.model_.architecture.dims[-1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = [str(self.dtype)]
-        return tags

@@ -1,7 +1,7 @@
 """LinearGATE, the linear graph auto-encoder, solved in closed form, as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +27,13 @@ from graphgate.estimators.recommendations import (
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
-from graphgate.linear.coordinates import MATRIX, FeatureSource, sources_of_groups
+from graphgate.linear.attribution import SimilarityParts, similarity_parts
+from graphgate.linear.coordinates import (
+    MATRIX,
+    FeatureSource,
+    sources_of_groups,
+    sources_of_rules,
+)
 from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
@@ -55,12 +61,12 @@ class LinearGATE(Embedder):
     structure : whether vectors contain the place of a node in this graph. It distinguishes nodes
         with equal features, but new nodes have a place only if they are neighbors of nodes given
         to `fit`; switch it off to embed other graphs.
-    weights : of views and of columns of attributes. None uses the same weights of views for all
-        graphs, and features as one matrix. "auto" chooses them from the graph: each counts as much
-        as the rest of the data supports it. A mapping gives some by name, `{"own": 2, "age": 1}`,
-        and the others are chosen as with "auto". The views are "own", "context", "shallow", "deep"
-        and "factors", see `model_.weights`; a column counts 1 where it is fully supported. The name
-        of features given as a matrix is "x".
+    weights : of views and of columns of attributes. "auto" chooses them from the graph, without
+        labels: each counts as much as the rest of the data supports it. A mapping gives some by
+        name, `{"own": 2, "age": 1}`, and the others are chosen as with "auto". None uses the same
+        weights of views for all graphs, and features as one matrix. The views are "own", "context",
+        "shallow", "deep" and "factors", see `model_.weights`; a column counts 1 where it is fully
+        supported. The name of features given as a matrix is "x".
     groups : name or number of the group of each feature, (F,), where features are given as a
         matrix: each group is weighed by itself, as a column of attributes is. Only where weights
         are chosen.
@@ -101,7 +107,7 @@ class LinearGATE(Embedder):
         n_components: int = 128,
         *,
         structure: bool = True,
-        weights: Mapping[str, float] | str | None = None,
+        weights: Mapping[str, float] | str | None = arguments.AUTO,
         groups: Any = None,
         scale: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -262,6 +268,29 @@ class LinearGATE(Embedder):
         )
 
     @torch.no_grad()
+    def explain_similarity(
+        self, node: Any, others: Sequence[Any], graph: Graph | None = None
+    ) -> list[SimilarityParts]:
+        """What the cosine of a node with each of some others is made of, by view and source.
+
+        Parameters
+        ----------
+        node, others : ids.
+        graph : the graph that the nodes are in; the default is the one given to `fit`.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges(np.eye(4), [(0, 1), (1, 2), (2, 3)])
+        >>> gate = LinearGATE(n_components=2, random_state=0).fit(graph)
+        >>> (parts,) = gate.explain_similarity(0, [1])
+        >>> round(sum(parts.views.values()) - parts.cosine, 5) == 0
+        True
+        """
+        graph = self._known_graph(graph)
+        row, *rows = graph.rows([node, *others]).tolist()
+        return similarity_parts(self.model_, graph, row, rows)
+
+    @torch.no_grad()
     def pair_scores(self, pairs: np.ndarray) -> np.ndarray:
         """How likely an edge is, (M,), for (M, 2) rows of the graph given to `fit`.
 
@@ -316,11 +345,7 @@ class LinearGATE(Embedder):
             return WeightOptions()
         sources: list[FeatureSource] = []
         if content == "attributes" and prepared.encoder is not None:
-            sources = [
-                FeatureSource(rule.name, len(rule.feature_names), rule.kind == "words")
-                for rule in prepared.encoder.rules_
-                if rule.feature_names
-            ]
+            sources = sources_of_rules(prepared.encoder.rules_)
         if content == "features" or len(sources) > MOST_SOURCES:
             sources = [FeatureSource(MATRIX, graph.n_features)]
         if (groups := arguments.groups(self.groups, graph.n_features)) is not None:
@@ -407,15 +432,5 @@ class LinearGATE(Embedder):
                 raise InputError(f"{name} in it is out of range or contradictory")
 
     @property
-    def _dtype_name(self) -> str:
-        return str(self.dtype).removeprefix("torch.")
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.model_.projection.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = [self._dtype_name]
-        return tags

@@ -18,6 +18,7 @@ from graphgate.compute.tall_matrix import row_chunks
 from graphgate.graph.validation import Features, NonNegative, Positive
 from graphgate.linear.matrices import WeightedFeatures, times
 from graphgate.nn.features import FeatureMatrix
+from graphgate.preprocessing.column_rules import Rule
 
 AS_THEY_ARE = 256  # features up to which there is nothing to sort by importance
 _ROWS = 1 << 16  # weighted at a time
@@ -46,6 +47,15 @@ class FeatureSource:
 
 
 MATRIX = "x"  # name of the source where features are given as a matrix
+
+
+def sources_of_rules(rules: Sequence[Rule]) -> list[FeatureSource]:
+    """The sources that encoded columns of attributes are, one each."""
+    return [
+        FeatureSource(rule.name, len(rule.feature_names), rule.kind == "words")
+        for rule in rules
+        if rule.feature_names
+    ]
 
 
 def sources_of_groups(groups: Sequence[str]) -> tuple[list[FeatureSource], np.ndarray]:

@@ -231,10 +231,16 @@ class Views:
 
     def block(self, name: str, state: Tensor) -> Tensor:
         """The columns of one view, (m, ·), of nodes with these states."""
+        return self.blocks(name, [state])[0]
+
+    def blocks(self, name: str, parts: Sequence[Tensor]) -> list[Tensor]:
+        """The columns of one view, (m, ·), divided like the states of nodes into parts."""
         view, limits = VIEWS[name], (self.coordinates.shortest, self.coordinates.unit_from)
         if view.source == "structure":
             limits = (SHORTEST_FACTORS, 0.0)
-        return self.weights[name] * unit_rows(state @ self.b if view.predicted else state, *limits)
+        parts = [part @ self.b for part in parts] if view.predicted else parts
+        divisors = row_divisors(sum(parts[1:], parts[0]), *limits)
+        return [self.weights[name] * (part / divisors) for part in parts]
 
     def stacked(self, *states: Tensor) -> Tensor:
         """The columns of all views, (m, 4r + k), from states in the order of `weights`."""
@@ -244,8 +250,13 @@ class Views:
 
 def unit_rows(vectors: Tensor, shortest: float, unit_from: float = 0.0) -> Tensor:
     """Rows of length 1, or less below `unit_from`; rows shorter than `shortest` become zero."""
+    return vectors / row_divisors(vectors, shortest, unit_from)
+
+
+def row_divisors(vectors: Tensor, shortest: float, unit_from: float) -> Tensor:
+    """(m, 1) what `unit_rows` divides rows by."""
     lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return torch.where(lengths > shortest, vectors / lengths.clamp_min(max(unit_from, 1e-30)), 0.0)
+    return torch.where(lengths > shortest, lengths.clamp_min(max(unit_from, 1e-30)), torch.inf)
 
 
 # --- what is learned -----------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def mean_weight(graph: Graph) -> float:
 
 
 class Propagation:
-    """Â = D^-½ (A + I) D^-½, with weights in units of `unit`.
+    """Â = D^-½ (A + I) D^-½, with weights in units of `unit`; or its transpose.
 
     Attributes
     ----------
@@ -49,13 +49,16 @@ class Propagation:
     degrees : (N,) sum of the weights at each node, in both directions, without the self-loop.
     """
 
-    def __init__(self, graph: Graph, unit: float, dtype: torch.dtype) -> None:
+    def __init__(
+        self, graph: Graph, unit: float, dtype: torch.dtype, *, transposed: bool = False
+    ) -> None:
         self.attended = graph.attended
         attended = in_units_of(graph.attended, unit, dtype)
         rows, columns = sums_of(attended)
         self.degrees = shared_tensor(rows + columns * graph.directed, CPU, dtype)
         loops = sp.eye_array(graph.n_nodes, format="csr", dtype=attended.dtype)
-        self._operator = SparseOperator(symmetrically_normalized(attended + loops), dtype)
+        normalized = symmetrically_normalized(attended + loops)
+        self._operator = SparseOperator(normalized.T.tocsr() if transposed else normalized, dtype)
 
     def apply(self, h: Tensor, polynomial: Polynomial) -> Tensor:
         """Σ_k c_k Âᵏ h, for the coefficients c."""

@@ -2,21 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from graphgate.compute.columns import Columns
+from graphgate.compute.counts import GraphCounts
+from graphgate.compute.draws import Draws
 from graphgate.compute.processes import Processes
 from graphgate.compute.scratch import Scratch
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
 from graphgate.io.progress import progress_bar
+from graphgate.linear.coordinates import Coordinates, FeatureSource
 from graphgate.linear.edge_decoder import EdgeDecoder
-from graphgate.linear.linear_plan import LinearPlan
-from graphgate.linear.model import LinearModel, WeightOptions, solve
+from graphgate.linear.linear_plan import LinearPlan, Sizes
+from graphgate.linear.model import LinearModel, WeightOptions, solve, structure_factors
+from graphgate.linear.weights import gathered, source_weights
 
 
 class Solution(NamedTuple):
@@ -67,3 +72,19 @@ def solution_of(
 def _files(folder: Path, processes: Processes, run: str) -> Scratch:
     digest = hashlib.sha256(f"{processes.size} {run}".encode()).hexdigest()
     return Scratch(folder / f"process-{processes.rank}", digest)
+
+
+def column_weights(
+    graph: Graph, sources: Sequence[FeatureSource], processes: Processes, seed: int = 0
+) -> list[float]:
+    """The weights of sources of features as `solve` chooses them, without solving."""
+    blocks = LinearPlan.of(GraphCounts.of(graph), 1, weighed=True).blocks
+    engine = Columns(graph.n_nodes, torch.float32, blocks, processes)
+    sizes, draws = Sizes.of(graph.n_nodes), Draws(seed, graph.id_ranks)
+    coordinates, z = Coordinates.fit(graph.x, engine, sizes.coordinates, draws, sources)
+    factors = None
+    if graph.n_edges:
+        _, factors = structure_factors(graph, engine, sizes.factors, draws)
+    evidence = gathered(graph, engine, z, factors, Draws(seed, graph.id_ranks))
+    engine.release()
+    return source_weights(coordinates.sources, evidence, {})

@@ -20,10 +20,11 @@ from graphgate.linear.matrices import neighbor_means, times
 
 MOST_SOURCES = 256  # above which all features are one source
 FLOOR = 0.02  # weight of a source that nothing else supports
-LOUDEST = 5.6  # by how much own features are raised where neighbors do not stand for them
+LOUDEST = 5.6  # by how much own features count more where neighbors do not stand for them
+QUIETEST = 0.5  # and averages over many neighbors less
 SIGNIFICANT = (4.0, 7.0)  # z of what is noise, and of what is not
 ENOUGH = 0.0005  # R² that earns half of the weight
-ADDED = (0.0, 0.03)  # of the explained variance, the share that neighbors add to own columns
+ADDED = (0.0, 0.1)  # of the explained variance, the share that neighbors add to own columns
 AVERAGED = (0.0, 0.4)  # of what neighbors predict, the share that their mean predicts as it is
 _NORM = 8  # of source weights, between the largest and the sum
 MOST_COLUMNS = 256  # that describe all sources
@@ -159,9 +160,19 @@ def view_weights(
     features = min(1.0, sum(w**_NORM for w in weights) ** (1 / _NORM))
     if "factors" not in base:  # nothing else to rely on
         features = 1.0
-    raised = LOUDEST ** ((1 - averaging(found, weights)) * features)
-    factors = {"own": features * raised, "factors": 1.0}
-    return {name: weight * factors.get(name, features) for name, weight in base.items()}
+    turned = (1 - averaging(found, weights)) * features
+    factors = {
+        "own": LOUDEST**turned,
+        "context": QUIETEST**turned,
+        "deep": QUIETEST**turned,
+    }
+    balanced = {
+        name: weight * factors.get(name, 1.0) for name, weight in base.items() if name != "factors"
+    }
+    # Structure keeps its share of the total variance.
+    before, after = (sum(each[name] ** 2 for name in balanced) for each in (base, balanced))
+    scale = features * (before / after) ** 0.5
+    return {name: scale * balanced[name] if name in balanced else base[name] for name in base}
 
 
 def averaging(found: Evidence, weights: Sequence[float]) -> float:

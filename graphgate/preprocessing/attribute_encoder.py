@@ -39,6 +39,7 @@ class AttributeEncoder(BaseEstimator):
     Attributes
     ----------
     rules_ : one rule per column, in order.
+    weights_ : factor of the features of each column; empty where all are 1.
 
     Examples
     --------
@@ -65,13 +66,18 @@ class AttributeEncoder(BaseEstimator):
             )
         )
 
-    def _set(self, rules: tuple[Rule, ...]) -> Self:
+    def weighted(self, weights: Sequence[float]) -> Self:
+        """The same encoder with a factor per column."""
+        check_is_fitted(self)
+        return type(self)(self.scale)._set(self.rules_, tuple(weights))
+
+    def _set(self, rules: tuple[Rule, ...], weights: tuple[float, ...] = ()) -> Self:
         names = [name for rule in rules for name in rule.feature_names]
         if not names:
             raise InputError("the attributes yield no features: no column has a value")
         if (twice := first_duplicate(names)) is not None:
             raise InputError(f"two features would be named {twice!r}; rename a column or a value")
-        self.rules_, self._names = rules, tuple(names)
+        self.rules_, self.weights_, self._names = rules, weights, tuple(names)
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -99,26 +105,44 @@ class AttributeEncoder(BaseEstimator):
         n, f = len(attributes), len(self._names)
         entries = sum(rule.most_entries(column) for rule, column in pairs)
         if entries / max(n * f, 1) < SPARSE_BELOW:
-            return _sparse(pairs, (n, f), entries)
-        return _dense(pairs, (n, f))
+            return self.weigh(_sparse(pairs, (n, f), entries))
+        return self.weigh(_dense(pairs, (n, f)))
+
+    def weigh(self, x: Features) -> Features:
+        """Features of weight 1 times the weights of their columns."""
+        if not self.weights_:
+            return x
+        sizes = [len(rule.feature_names) for rule in self.rules_]
+        factors = np.repeat(np.asarray(self.weights_, dtype=x.dtype), sizes)
+        if isinstance(x, np.ndarray):
+            return x * factors
+        return sp.csr_array((x.data * factors[x.indices], x.indices, x.indptr), x.shape)
 
     def to_dict(self) -> dict[str, Any]:
         """The fitted encoder as plain JSON."""
         check_is_fitted(self)
-        return {"scale": self.scale, "columns": [rule.to_dict() for rule in self.rules_]}
+        columns = [rule.to_dict() for rule in self.rules_]
+        return {"scale": self.scale, "columns": columns, "weights": list(self.weights_)}
 
     @classmethod
     def from_dict(cls, content: Any, what: str = "this is no encoder") -> Self:
         """The encoder that `to_dict` described; an `InputError` about anything else starts with
         `what`."""
-        check_fields(content, {"scale": bool, "columns": list}, what, "encoder")
+        check_fields(content, {"scale": bool, "columns": list, "weights": list}, what, "encoder")
         rules = tuple(rule_from_dict(body, what) for body in content["columns"])
+        weights = tuple(content["weights"])
+        if len(weights) not in (0, len(rules)) or not all(map(_is_weight, weights)):
+            raise InputError(f"{what}: its encoder needs no weights, or a positive one per column")
         if len({rule.name for rule in rules}) < len(rules):
             raise InputError(f"{what}: its encoder has the same column twice")
         try:
-            return cls(content["scale"])._set(rules)
+            return cls(content["scale"])._set(rules, weights)
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
+
+
+def _is_weight(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < np.inf
 
 
 def rule_from_dict(body: Any, what: str) -> Rule:

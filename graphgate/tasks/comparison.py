@@ -1,9 +1,11 @@
-"""What two nodes have in common: neighbors, words, categories."""
+"""What two nodes have in common: neighbors, words, categories; and why their vectors are alike."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +14,10 @@ from graphgate.compute.neighbors import SimilarNodes
 from graphgate.errors import InputError, listing
 from graphgate.graph.graph import Graph
 from graphgate.tasks.description import indicators
+
+if TYPE_CHECKING:  # they take time to import
+    from graphgate.estimators.embedder import Embedder
+    from graphgate.linear.attribution import SimilarityParts
 
 
 @dataclass(frozen=True)
@@ -23,12 +29,14 @@ class SharedTraits:
     neighbors : ids of the neighbors of both, those of lowest degree first.
     traits : (name, value) of words, categories and the like that both have, the rarest first. A
         feature that both have is (name, True).
+    similarity : what the cosine of their vectors is made of; None where no model was given.
     """
 
     node: Any
     connected: bool
     neighbors: list[Any]
     traits: list[tuple[str, Any]]
+    similarity: SimilarityParts | None = None
 
     def __str__(self) -> str:
         parts = ["an edge"] if self.connected else []
@@ -44,11 +52,16 @@ class SharedTraits:
         return "; ".join(parts) or "nothing"
 
 
-def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[SharedTraits]:
+def compare_nodes(
+    graph: Graph, node: Any, others: Sequence[Any], *, model: Embedder | None = None
+) -> list[SharedTraits]:
     """What a node shares with each of several others, such as its most similar nodes.
 
     The direction of edges makes no difference. Numbers are not compared, only words, categories,
     booleans, and features that are sparse or only 0 and 1.
+
+    model : a fitted `LinearGATE`, by which similarities are divided into what each view and each
+        column contributes.
 
     Examples
     --------
@@ -58,6 +71,9 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
     an edge; neighbor 2; town Ulm | neighbor 2; town Ulm
     """
     row, *rows = graph.rows([node, *others]).tolist()
+    similarities: Sequence[SimilarityParts | None] = [None] * len(rows)
+    if model is not None:
+        similarities = model.explain_similarity(node, others, graph)
     adjacency = graph.to_undirected().adjacency if graph.directed else graph.adjacency
     degrees, neighbors = np.diff(adjacency.indptr), _columns(adjacency, row)
     tables = [
@@ -65,7 +81,7 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
         for names, has in indicators(graph)
     ]
     shared = []
-    for other, other_row in zip(others, rows, strict=True):
+    for other, other_row, similarity in zip(others, rows, similarities, strict=True):
         common = np.intersect1d(neighbors, _columns(adjacency, other_row))
         common = common[np.argsort(degrees[common], kind="stable")]
         traits = [
@@ -75,11 +91,13 @@ def compare_nodes(graph: Graph, node: Any, others: Sequence[Any]) -> list[Shared
         ]
         rarest = [trait for _, trait in sorted(traits, key=itemgetter(0))]
         ids = graph.ids[common].tolist()
-        shared.append(SharedTraits(other, other_row in neighbors, ids, rarest))
+        shared.append(SharedTraits(other, other_row in neighbors, ids, rarest, similarity))
     return shared
 
 
-def compare_similar(graph: Graph, similar: SimilarNodes) -> Iterator[SharedTraits]:
+def compare_similar(
+    graph: Graph, similar: SimilarNodes, *, model: Embedder | None = None
+) -> Iterator[SharedTraits]:
     """What each query node shares with each of the nodes similar to it, row by row.
 
     An integer is the same id as text with the same digits.
@@ -90,7 +108,8 @@ def compare_similar(graph: Graph, similar: SimilarNodes) -> Iterator[SharedTrait
             raise InputError(
                 f"the graph has no node {missing[0]!r}; pass the graph of this embedding"
             )
-        yield from compare_nodes(graph, ids[str(node)], [ids[str(other)] for other in others])
+        same = [ids[str(other)] for other in others]
+        yield from compare_nodes(graph, ids[str(node)], same, model=model)
 
 
 def _columns(matrix: sp.csr_array, row: int) -> np.ndarray:

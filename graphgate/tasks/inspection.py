@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from graphgate.errors import printable
 from graphgate.graph.graph import Graph
 from graphgate.io.reading_options import TablesRead
 from graphgate.preprocessing.attribute_encoder import AttributeEncoder
@@ -58,7 +59,12 @@ class InspectedTables:
     def __str__(self) -> str:
         heads = ("column", "read as", "because", "features")
         rows = [
-            (c.name, "left out" if c.kind == "drop" else c.kind, c.why, f"{c.n_features:,}")
+            (
+                printable(c.name),
+                "left out" if c.kind == "drop" else c.kind,
+                printable(c.why),
+                f"{c.n_features:,}",
+            )
             for c in self.columns
         ]
         shown = [heads, *rows[:_SHOWN]]

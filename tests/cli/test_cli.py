@@ -283,7 +283,6 @@ def test_a_missing_edge_file(refused):
         ("nodes.csv", NODES.replace("3,1,0", "3,1"), "line 4"),
         ("nodes.csv", NODES + "a,1,1,1\n", "ids must be unique"),
         ("nodes.csv", b"\x89PNG\r\n\x1a\n\0\0\xff", "nodes.csv"),
-        ("edges.csv", "from,to\na,b\n", "source"),
         ("edges.csv", EDGES + "a,\n", "the empty cell is not an id"),
         ("edges.csv", "source,target,weight\na,b,-1\n", "weight"),
     ],
@@ -374,11 +373,9 @@ def test_too_little_memory(refused, monkeypatch, failing):
 
 USAGE = [
     ["embed"],
-    ["embed", "edges.csv"],
     ["embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.csv", "--epochs", "many"],
     ["embed", "edges.csv", "--nodes", "nodes.csv", "--out", "o.csv", "--speed", "9"],
     ["transform", "m.safetensors"],
-    ["embed", "edges.csv", "--nodes", "nodes.csv"],
     ["similar"],
     ["similar", "z.csv", "--node", "a", "--top", "0"],
     ["cluster", "z.csv", "--clusters", "0"],
@@ -786,6 +783,7 @@ COMMANDS = [
         for name in ("create", "add", "remove", "info", "history", "rollback", "prune", "check")
     ),
     *(["store", name] for name in ("export", "refresh", "refit", "erase", "drift", "similar")),
+    ["inspect"],
     ["estimate"],
     ["similar"],
     ["cluster"],

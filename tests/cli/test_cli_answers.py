@@ -107,6 +107,30 @@ def test_names_in_brackets_are_printed_as_they_are(run):
     assert "[red]a[/red]" in out
 
 
+def test_similarities_are_explained_by_a_model(run, refused):
+    graph = read_graph("edges.csv", "nodes.csv")
+    gate = LinearGATE(4, random_state=0, progress=False).fit(graph)
+    gate.save("model.safetensors")
+    write_embedding("own.parquet", graph.ids, gate.embedding_)
+    query = ["similar", "own.parquet", "--node", "n4", "--top", "2"]
+    inputs = ["--edges", "edges.csv", "--nodes", "nodes.csv"]
+    explained = [*query, *inputs, "--explain", "model.safetensors", "--json", "found.json"]
+    code, out, _ = run(*explained)
+    assert code == 0
+    assert "because" in out
+    for row in json.loads(Path("found.json").read_text())["similar"]:
+        because = row["because"]
+        assert set(because["sources"]) == {"p", "q", "(structure)"}
+        for parts in because.values():
+            assert sum(parts.values()) == pytest.approx(row["cosine"], abs=1e-5)
+    assert run(*explained, "--out", "near.csv")[0] == 0
+    assert "own " in pyarrow.csv.read_csv("near.csv")["because"][0].as_py()
+    assert "add --edges FILE" in refused(*query, "--explain", "model.safetensors")
+    GATE(dims=(4,), epochs=1, random_state=0, progress=False).fit(graph).save("other")
+    words = refused(*query, *inputs, "--explain", "other")
+    assert "are no sums of columns; use LinearGATE" in words
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -19,7 +19,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphgate import GATE, AttributeEncoder, Attributes, Graph, InputWarning, load_dataset
+from benchmarks.planted_graphs import irrelevant_columns
+from graphgate import (
+    GATE,
+    AttributeEncoder,
+    Attributes,
+    Graph,
+    InputWarning,
+    LinearGATE,
+    load_dataset,
+)
 from graphgate.errors import DivergenceError, InputError, TrainingWarning
 from graphgate.estimators.hyperparameters import PRESETS
 from graphgate.nn.autoencoder import GATEModel
@@ -440,8 +449,8 @@ def test_attributes_are_encoded_as_learned_from_the_fitted_nodes():
     graph = with_attributes(kind=["a", "b", "c", "only here"] * 5)
     seen = graph.without([at for at in range(20) if at % 4 == 3])
     gate = small().fit(seen)
-    assert gate.encoder_.to_dict() == AttributeEncoder().fit(seen.attributes).to_dict()
-    assert gate.encoder_.to_dict() != AttributeEncoder().fit(graph.attributes).to_dict()
+    assert gate.encoder_.rules_ == AttributeEncoder().fit(seen.attributes).rules_
+    assert gate.encoder_.rules_ != AttributeEncoder().fit(graph.attributes).rules_
     assert "kind=only here" not in gate.feature_names_in_
     plain = Graph(gate.encoder_.transform(seen.attributes), seen.adjacency)
     assert_equal_to_rounding(small().fit(plain).embedding_, gate.embedding_, 100)
@@ -733,3 +742,39 @@ def test_a_warm_start_keeps_the_weights_of_features_with_the_same_name():
     gate.set_params(learning_rate=1e-12).fit(more)
     found = gate.model_.encoder_weight[0].detach()
     np.testing.assert_allclose(found.flip(0)[:6], known, atol=1e-6)
+
+
+# --- columns of attributes -----------------------------------------------------------------------
+
+
+def column_factors(gate: GATE) -> dict[str, float]:
+    names = [rule.name for rule in gate.encoder_.rules_]
+    return dict(zip(names, gate.encoder_.weights_, strict=True))
+
+
+def test_columns_count_as_much_as_those_of_linear_gate(tmp_path):
+    graph = irrelevant_columns(3, informative=2).graph
+    gate = GATE(dims=(8,), epochs=2, random_state=1, progress=False).fit(graph)
+    linear = LinearGATE(8, random_state=0, progress=False).fit(graph)
+    expected = {source.name: source.weight for source in linear.model_.coordinates.sources}
+    assert column_factors(gate) == pytest.approx(expected)
+    assert expected["noise 0"] < 0.1 < 0.9 < expected["good 0"]
+    names = gate.feature_names_in_.tolist()
+    plain = AttributeEncoder().fit(graph.attributes).transform(graph.attributes)
+    at = names.index("noise 0")
+    np.testing.assert_allclose(
+        np.asarray(gate.features(graph))[:, at], plain[:, at] * expected["noise 0"], rtol=1e-5
+    )
+    gate.save(tmp_path / "model")
+    loaded = GATE.load(tmp_path / "model")
+    assert column_factors(loaded) == column_factors(gate)
+    assert_equal_to_rounding(loaded.transform(graph), gate.embedding_)
+    prepared = GATE(dims=(8,), epochs=2, random_state=1, progress=False)
+    assert prepared.fit(prepared.prepare(graph)).embedding_.tobytes() == gate.embedding_.tobytes()
+
+
+@pytest.mark.parametrize("preset", ["authors", "paper"])
+def test_presets_take_columns_as_they_are(preset):
+    graph = irrelevant_columns(1, informative=2).graph
+    gate = GATE(dims=(8,), preset=preset, epochs=2, random_state=1, progress=False).fit(graph)
+    assert gate.encoder_.weights_ == ()

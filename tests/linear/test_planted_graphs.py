@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from planted_graphs import N_GROUPS, PLANTED, irrelevant_columns
+
+from benchmarks.planted_graphs import N_GROUPS, PLANTED, irrelevant_columns
 
 
 def within(planted) -> float:

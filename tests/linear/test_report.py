@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted_graphs import PLANTED, irrelevant_columns
 
+from benchmarks.planted_graphs import PLANTED, irrelevant_columns
 from graphgate import Graph, LinearGATE
 from graphgate.linear.edge_decoder import TERMS
 from graphgate.linear.report import LITTLE, LinearReport, SourceReport

@@ -59,4 +59,11 @@ def test_values_stops_and_gains(tmp_path):
     assert "| method | cora | citeseer | pubmed |" in public  # towns has no split of its own
     assert "| LinearGATE | 80.0 (1) | — | — |" in public
     assert "| LinearGATE − better smoothing | — | — | — | -0.5 |" in nmi
+    assert "and raw features | — | — | — | — |" in accuracy  # there are no runs of them
+    for seed in range(5):
+        store_run(tmp_path, "raw-svd", "towns", seed, accuracy=57.0 + seed, nmi=0.5)
+    table = reproduce("quality", results=tmp_path, run=False)
+    accuracy, *_ = table.markdown().split("\n\n### ")
+    # Of the same seed: 3, 2, 1, 0 and -1 more.
+    assert "and raw features | — | — | — | +1.0 ± 0.7 |" in accuracy
     assert table.values("graphmae", "towns", "nmi") == table.values("gae", "towns", "nmi") == []

@@ -303,10 +303,13 @@ def changed(column: int, **fields) -> dict:
     [
         (None, "not a JSON object"),
         ({"scale": True}, "lacks 'columns'"),
-        ({"scale": 1, "columns": []}, "'scale' in its encoder has the wrong type"),
-        ({"scale": True, "columns": []}, "yield no features"),
-        ({"scale": True, "columns": [3]}, "a column of kind None"),
-        ({"scale": True, "columns": [{"kind": ["number"]}]}, r"a column of kind \['number'\]"),
+        ({"scale": 1, "weights": [], "columns": []}, "'scale' in its encoder has the wrong type"),
+        ({"scale": True, "weights": [], "columns": []}, "yield no features"),
+        ({"scale": True, "weights": [], "columns": [3]}, "a column of kind None"),
+        (
+            {"scale": True, "weights": [], "columns": [{"kind": ["number"]}]},
+            r"a column of kind \['number'\]",
+        ),
         (changed(0, kind="date"), "a column of kind 'date'"),
         (changed(0, kind="words"), "lacks 'vocabulary'"),
         (changed(0, name=3), "'name' in its encoder has the wrong type"),
@@ -401,3 +404,22 @@ def calls(function) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_columns_have_weights(wide):
+    names = [f"t{at % 40}" if wide else "Ulm" for at in range(80)]  # sparse where there are many
+    table = Attributes.from_columns({"age": [float(at % 7) for at in range(80)], "town": names})
+    encoder = AttributeEncoder().fit(table)
+    plain, weighted = encoder.transform(table), encoder.weighted([0.5, 3.0]).transform(table)
+    assert sp.issparse(plain) is sp.issparse(weighted) is wide
+    factors = np.array([0.5] + [3.0] * (plain.shape[1] - 1))
+    dense = [m.toarray() if wide else m for m in (plain, weighted)]
+    np.testing.assert_allclose(dense[1], dense[0] * factors)
+    assert weighted.dtype == np.float32
+    stored = encoder.weighted([0.5, 3.0]).to_dict()
+    again = AttributeEncoder.from_dict(stored)
+    assert again.to_dict() == stored
+    for wrong in ([1.0], [1.0, 0.0], [1.0, "1"], [1.0, float("nan")], [True, 1.0]):
+        with pytest.raises(InputError, match="a positive one per column"):
+            AttributeEncoder.from_dict(stored | {"weights": wrong})

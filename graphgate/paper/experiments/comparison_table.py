@@ -1,8 +1,9 @@
 """The comparison of methods on many graphs, as a Markdown table per metric."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import mean
+from statistics import mean, stdev
 
 from graphgate.datasets.planetoid import NAMES
 from graphgate.paper.experiments.results_table import ResultsTable, TableCell
@@ -18,13 +19,20 @@ TITLES = {
     "ap": "Hidden edges, average precision",
 }
 
+# Title of a row -> the methods that LinearGATE is compared with, of which the best counts.
+REFERENCES = {
+    "LinearGATE − better smoothing": ("smoothing-2", "smoothing-16"),
+    "LinearGATE − best of these and raw features": ("raw-svd", "smoothing-2", "smoothing-16"),
+}
+
 
 @dataclass(frozen=True)
 class ComparisonTable(ResultsTable):
     """Methods and graphs; values are percent, over all runs.
 
     Where fewer runs are stored than the comparison has, their number is in parentheses. The last
-    row is the difference between LinearGATE and the better of the two smoothings.
+    rows are the differences between LinearGATE and the better of the two smoothings, and between it
+    and the best of these and the raw features: mean and standard error over runs of the same seed.
     """
 
     def markdown(self) -> str:
@@ -60,13 +68,21 @@ class ComparisonTable(ResultsTable):
         shown = [row for row in rows if any(text != "—" for text in row[1:])]
         if not shown:
             return ""
-        gains = ["LinearGATE − better smoothing", *(self._gain(graph, metric) for graph in graphs)]
+        gains = [
+            [title, *(self._gain(graph, metric, others) for graph in graphs)]
+            for title, others in REFERENCES.items()
+        ]
         rule = ["---"] * (1 + len(graphs))
-        lines = [f"| {' | '.join(row)} |" for row in (["method", *graphs], rule, *shown, gains)]
+        lines = [f"| {' | '.join(row)} |" for row in (["method", *graphs], rule, *shown, *gains)]
         return "\n".join([f"### {TITLES[metric]}", "", *lines])
 
-    def _gain(self, graph: str, metric: str) -> str:
-        ours, *others = (
-            self.values(name, graph, metric) for name in ("linear", "smoothing-2", "smoothing-16")
-        )
-        return f"{mean(ours) - max(map(mean, others)):+.1f}" if ours and all(others) else "—"
+    def _gain(self, graph: str, metric: str, others: Sequence[str]) -> str:
+        ours, *values = (self.values(name, graph, metric) for name in ("linear", *others))
+        if not ours or not all(values):
+            return "—"
+        best = max(values, key=mean)
+        if len(ours) != len(best):
+            return f"{mean(ours) - mean(best):+.1f}"
+        gains = [a - b for a, b in zip(ours, best, strict=True)]
+        error = f" ± {stdev(gains) / len(gains) ** 0.5:.1f}" if len(gains) > 1 else ""
+        return f"{mean(gains):+.1f}{error}"
