@@ -527,7 +527,7 @@ def faults(kinds: Records) -> str:
     return table(columns, kinds)
 
 
-def links(measured: Records) -> str:
+def link_methods(measured: Records) -> str:
     """Hits@100 among random pairs and MRR among hard ones, and seconds of processor time."""
     runs = {(m["graph"], m["method"], m["negatives"]): m for m in measured}
     graphs, methods = (list(dict.fromkeys(m[key] for m in measured)) for key in ("graph", "method"))
@@ -556,15 +556,11 @@ def links(measured: Records) -> str:
 
 def shop(measured: Records) -> str:
     """hit@10 and recall@20, means and standard deviations over seeds, and seconds."""
-    columns: dict[str, Cell] = {
-        "method": lambda of: TITLES.get(of["method"], of["method"]),
-        **{
-            metric: lambda of, metric=metric: with_std(mean(of[metric]), stdev(of[metric]))
-            for metric in ("hit@10", "recall@20")
-        },
-        "seconds": "{seconds:.1f}",
-    }
-    return table(columns, measured)
+    rows = []
+    for run in measured:
+        values = [with_std(mean(run[m]), stdev(run[m])) for m in ("hit@10", "recall@20")]
+        rows.append([TITLES.get(run["method"], run["method"]), *values, f"{run['seconds']:.1f}"])
+    return markdown(["method", "hit@10", "recall@20", "seconds"], rows)
 
 
 def calibration(measured: Records) -> str:
@@ -640,7 +636,7 @@ def planted_weights(measurements: Records) -> str:
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     **{make.__name__: (make.__name__, make) for make in _OWN_NAME},
     "memory": ("epoch", memory),
-    "links": ("links", links),
+    "link_methods": ("links", link_methods),
     "shop": ("shop", shop),
     "calibration": ("links", calibration),
     "defaults": ("gate_defaults", gate_defaults),
