@@ -7,7 +7,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 WORKERS := -n auto --maxprocesses 8 --dist worksteal
 
 # Those that need neither other graphs nor root, WordNet or many hours; see CONTRIBUTING.md.
-BENCHMARKS := epoch growth linear fits layouts reading estimate commands explorer service \
+BENCHMARKS := epoch growth linear fits layouts reading columns estimate commands explorer service \
   cluster_number faults
 
 .PHONY: demo test test-slow test-all check processors site format benchmark results figures docs clean

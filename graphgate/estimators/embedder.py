@@ -51,6 +51,9 @@ class Prepared:
 class Embedder(GraphEmbedder):
     """An embedder whose model encodes other graphs, is saved, and grows in a store.
 
+    A method is a class derived from this one with `plan`, `_learn` and `_encode`, whose parameters
+    include `scale`, `random_state`, `dtype` and `memory_limit`, and with an annotation of `fit_`.
+
     Attributes
     ----------
     fit_ : what was learned, of a class of its own for every method.
@@ -60,6 +63,8 @@ class Embedder(GraphEmbedder):
     fit_: Fitted
     notes_: dict[str, Any]
     _params: dict[str, Any]  # that were used, as far as they decide the result
+    dtype: str
+    random_state: Any
     memory_limit: float | str | None
 
     def prepare(
@@ -104,8 +109,7 @@ class Embedder(GraphEmbedder):
         if self.memory_limit is not None:
             self.check_fits(prepared)
         processes = prepared.processes
-        seed = arguments.seed(getattr(self, "random_state", 0))
-        seed = int(processes.broadcast(torch.tensor(seed)))
+        seed = int(processes.broadcast(torch.tensor(arguments.seed(self.random_state))))
         log_plan(processes, prepared.plan)
         self.fit_, self.embedding_, used = self._learn(prepared, seed)
         log_traffic(processes)
@@ -210,8 +214,8 @@ class Embedder(GraphEmbedder):
             estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         estimator._params, estimator.fit_ = saved.params, saved.fit
         try:
-            seed = saved.params.get("random_state", 0)
-            arguments.integer("random_state", seed, minimum=0, maximum=arguments.LARGEST_SEED)
+            seed, largest = saved.params["random_state"], arguments.LARGEST_SEED
+            arguments.integer("random_state", seed, minimum=0, maximum=largest)
             estimator._restore()
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
@@ -219,10 +223,19 @@ class Embedder(GraphEmbedder):
 
     def _deciding_params(self, **used: Any) -> dict[str, Any]:
         """The parameters that decide the result; `used` are what some of them stood for."""
-        params = {name: getattr(self, name) for name in deciding(type(self))} | used
-        if "dtype" in params:
-            params["dtype"] = str(params["dtype"]).removeprefix("torch.")
+        params = {name: getattr(self, name) for name in deciding(type(self))}
+        params |= {"dtype": self._dtype_name} | used
         return {n: v.item() if isinstance(v, np.generic) else v for n, v in params.items()}
+
+    @property
+    def _dtype_name(self) -> str:
+        return str(self.dtype).removeprefix("torch.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = [self._dtype_name]
+        return tags
 
     def _restore(self) -> None:
         """Refuse parts of a model that do not belong together, and complete it."""

@@ -209,7 +209,7 @@ class GATE(Embedder):
             warn_of_equal_vectors(z, graph)
             return self._with_ids(z, X)
         rows = graph.rows(nodes)
-        z = np.empty((0, self._n_features_out), dtype=str(self.dtype).removeprefix("torch."))
+        z = np.empty((0, self._n_features_out), dtype=self._dtype_name)
         if len(rows):
             near = self._encoded(graph.neighborhood(nodes, self.model_.n_layers))
             z = self.fit_.encode(near).embedding[near.rows(graph.ids[rows])]
@@ -313,9 +313,3 @@ class GATE(Embedder):
     @property
     def _n_features_out(self) -> int:
         return self.model_.architecture.dims[-1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = [str(self.dtype)]
-        return tags

@@ -375,15 +375,5 @@ class LinearGATE(Embedder):
                 raise InputError(f"{name} in it is out of range or contradictory")
 
     @property
-    def _dtype_name(self) -> str:
-        return str(self.dtype).removeprefix("torch.")
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.model_.projection.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = [self._dtype_name]
-        return tags

@@ -27,6 +27,7 @@ _LIBRARIES = {
     "pandas": "tables",
     "polars": "tables",
     "pyarrow": "tables",
+    "duckdb": "tables",
     "igraph": "igraph",
     "dgl": "dgl",
 }
@@ -49,7 +50,8 @@ def recognized(data: Any) -> Foreign | None:
         library = base.__module__.partition(".")[0]
         kind = _LIBRARIES.get(library)
         if kind == "tables":
-            if not hasattr(data, "columns"):  # a Series or an array is no table
+            # A Series or an array is no table.
+            if not (hasattr(data, "columns") or hasattr(data, "read_next_batch")):
                 return None
             return _described(kind, library if library != "pyarrow" else "Arrow", base.__name__)
         if kind is not None:

@@ -1,5 +1,6 @@
 """Tables in files: opened by their ending, and written atomically as Parquet or CSV."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -19,15 +20,22 @@ from graphgate.io.files import (
 )
 from graphgate.io.parquet_reader import ParquetTable
 from graphgate.io.spreadsheets import guarded, guarded_name
+from graphgate.io.sqlite_reader import open_sqlite
 from graphgate.io.tables import Table
 
+_IN_DATABASE = re.compile(r"(.+\.(?:sqlite3?|db)):(.+)", re.IGNORECASE | re.DOTALL)
 PARQUET = (".parquet", ".pq")
 TABLE_ENDINGS = (".parquet", ".csv")
 _BLOCK = 1 << 25  # bytes
 
 
 def open_table(path: StrPath, *, others: Sequence[str] = ()) -> Table:
-    """A table by the ending of its file; `others` are endings of non-tables, for the message."""
+    """A table by the ending of its file, or by FILE.sqlite:TABLE or FILE.sqlite:QUERY.
+
+    others : endings of files that are no tables, for the message.
+    """
+    if (source := _IN_DATABASE.fullmatch(str(path))) is not None:
+        return open_sqlite(source[1], source[2])
     ending, _ = file_ending(path)
     if ending in PARQUET:
         return ParquetTable(path)

@@ -1,7 +1,6 @@
 """Tables of named Arrow columns, in memory."""
 
 import numbers
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from decimal import Decimal
@@ -127,7 +126,9 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
                 warn_ignored(what, "index", ["it has no name"], "name it to make it a column")
             frame = frame.reset_index() if named else frame
             check_names(what, list(frame.columns))  # Arrow would convert any name to text
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return _of_pandas(frame)
+        if type(frame).__name__ == "LazyFrame":
+            frame = frame.collect()
         if hasattr(frame, "to_arrow"):  # the stream of Polars has types that Arrow cannot convert
             frame = frame.to_arrow()
         if isinstance(frame, pa.Table):
@@ -144,10 +145,22 @@ def _arrow_table(frame: Any, what: str) -> pa.Table:
     )
 
 
+def _of_pandas(frame: Any) -> pa.Table:
+    """A column of values of several types becomes text."""
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError):
+        arrays = []
+        for name in frame.columns:
+            try:
+                arrays.append(pa.Array.from_pandas(frame[name]))
+            except (pa.ArrowException, TypeError, ValueError):
+                texts = [None if is_missing(v) else str(plain(v)) for v in frame[name].tolist()]
+                arrays.append(pa.array(texts, pa.large_string()))
+        return pa.table(arrays, names=list(frame.columns))
+
+
 def _reason(error: Exception) -> str:
-    """Arrow names the column of a data frame in the second part of its error."""
-    if found := re.search(r"failed for column (.+) with type object", str(error)):
-        return f"column {found[1]!r} mixes values of several types; use only numbers or only text"
     parts = [str(part).strip() for part in error.args if str(part).strip()]
     return "; ".join(part.splitlines()[0] for part in parts) or first_line(error)
 

@@ -79,11 +79,11 @@ def embed_anndata(
     options = TissueOptions(*(obsp, radius, n_neighbors, batch_key, layer), neighbors_key, use_rep)
     _check_denoise(options, denoise=denoise)
     gate = named_estimator(method, TISSUE_PARAMS.get(method, {}) | params)
-    graph = tissue_graph(adata, options)
-    gate.fit(graph)
+    prepared = gate.prepare(tissue_graph(adata, options))
+    gate.fit(prepared)
     gate.notes_ = {"tissue": asdict(options)}
     adata = adata.copy() if copy else adata
-    _write(adata, gate, options, gate.embedding_, gate.encode(graph), key_added, denoise=denoise)
+    _write(adata, gate, options, gate.embedding_, gate.encode(prepared), key_added, denoise=denoise)
     adata.uns[RECORD] |= _training_record(gate.summary())
     return adata if copy else gate
 

@@ -62,11 +62,13 @@ def find_outliers(graph: Graph, estimator: Any = None) -> Outliers:
     model = LinearGATE(random_state=0) if estimator is None else estimator
     if not isinstance(model, Embedder):
         raise InputError(f"{type(model).__name__} reconstructs nothing; use LinearGATE or GATE")
+    given: Any = graph.reveal()
     try:
         check_is_fitted(model)
     except NotFittedError:
-        model.fit(graph.reveal())
-    encoded = model.encode(graph.reveal())
+        given = model.prepare(given)
+        model.fit(given)
+    encoded = model.encode(given)
     alone = (np.diff(graph.adjacency.indptr) == 0) & (np.diff(graph.attended.indptr) == 0)
     features, edges = encoded.feature_errors(), encoded.edge_errors()
     return Outliers(
