@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import hosts
+from graphgate.paper.experiments.experiment import with_std
 from graphgate.paper.experiments.methods import find_row
 from graphgate.paper.experiments.reproduce import QUALITY
 
@@ -526,6 +527,56 @@ def faults(kinds: Records) -> str:
     return table(columns, kinds)
 
 
+def link_methods(measured: Records) -> str:
+    """Hits@100 among random pairs and MRR among hard ones, and seconds of processor time."""
+    runs = {(m["graph"], m["method"], m["negatives"]): m for m in measured}
+    graphs, methods = (list(dict.fromkeys(m[key] for m in measured)) for key in ("graph", "method"))
+
+    def cell(graph: str, method: str, negatives: str, metric: str) -> str:
+        if (graph, method, negatives) not in runs:
+            return "—"
+        values = runs[graph, method, negatives][metric]
+        return with_std(mean(values), stdev(values) if len(values) > 1 else None)
+
+    rows = []
+    for method in sorted(methods, key="linear".__eq__):
+        row = [TITLES.get(method, method)]
+        for graph in graphs:
+            row += [
+                cell(graph, method, "random", "hits@100"),
+                cell(graph, method, "heart", "mrr"),
+                f"{runs[graph, method, 'random']['seconds']:.1f}"
+                if (graph, method, "random") in runs
+                else "—",
+            ]
+        rows.append(row)
+    heads = [f"{TITLES[g]} {what}" for g in graphs for what in ("Hits@100", "MRR, hard", "s")]
+    return markdown(["method", *heads], rows)
+
+
+def shop(measured: Records) -> str:
+    """hit@10 and recall@20, means and standard deviations over seeds, and seconds."""
+    rows = []
+    for run in measured:
+        values = [with_std(mean(run[m]), stdev(run[m])) for m in ("hit@10", "recall@20")]
+        rows.append([TITLES.get(run["method"], run["method"]), *values, f"{run['seconds']:.1f}"])
+    return markdown(["method", "hit@10", "recall@20", "seconds"], rows)
+
+
+def calibration(measured: Records) -> str:
+    """How often pairs are edges, by the probability that they have."""
+    runs = [m for m in measured if "bins" in m]
+    rows = []
+    for at in range(10):
+        row = [f"{at / 10:.1f} to {(at + 1) / 10:.1f}"]
+        for run in runs:
+            inside = [b for b in run["bins"] if at <= 10 * b["mean"] < at + 1]
+            row += [f"{b['mean']:.2f} → {b['edges']:.2f} ({b['pairs']:,})" for b in inside] or ["—"]
+        rows.append(row)
+    rows.append(["expected calibration error", *(f"{r['calibration_error']:.3f}" for r in runs)])
+    return markdown(["probability", *(TITLES[run["graph"]] for run in runs)], rows)
+
+
 _OWN_NAME = (
     *(epoch, growth, layouts, estimate, reading, commands, explorer, linear, fits),
     *(cluster_number, large, parts, two_hosts, service, faults),
@@ -585,6 +636,9 @@ def planted_weights(measurements: Records) -> str:
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     **{make.__name__: (make.__name__, make) for make in _OWN_NAME},
     "memory": ("epoch", memory),
+    "link_methods": ("links", link_methods),
+    "shop": ("shop", shop),
+    "calibration": ("links", calibration),
     "defaults": ("gate_defaults", gate_defaults),
     "processes": ("large", processes),
     "columns": ("large", columns),

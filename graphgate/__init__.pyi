@@ -44,6 +44,7 @@ from graphgate.io.embeddings import read_embedding as read_embedding
 from graphgate.io.graph_files import read_graph as read_graph
 from graphgate.estimators.runs import read_run as read_run
 from graphgate.io.reading_options import ReadingOptions as ReadingOptions
+from graphgate.estimators.recommendations import Recommendations as Recommendations
 from graphgate.paper.experiments.reproduce import reproduce as reproduce
 from graphgate.estimators.runs import rerun as rerun
 from graphgate.service.server import serve as serve

@@ -3,8 +3,8 @@
 The modules in import order:
 
     console, program, conventions, options, method_options, outputs, inputs, embed, inspect,
-    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, outliers,
-    serve, explore, data
+    transform, store, onnx, estimate, similar, cluster, classify, links, predict_links, recommend,
+    outliers, serve, explore, data
 """
 
 from graphgate.cli.conventions import add_conventions
@@ -13,7 +13,7 @@ from graphgate.cli.program import app, main
 # The help lists commands in the order in which they register.
 # isort: off
 from graphgate.cli import embed, inspect, transform, store, onnx, estimate, similar, cluster
-from graphgate.cli import classify, links, predict_links, outliers, serve, explore, data
+from graphgate.cli import classify, links, predict_links, recommend, outliers, serve, explore, data
 
 add_conventions(app)
 
@@ -31,6 +31,7 @@ __all__ = [
     "onnx",
     "outliers",
     "predict_links",
+    "recommend",
     "serve",
     "similar",
     "store",

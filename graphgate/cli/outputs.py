@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphgate.estimators.fitted import Encoded
     from graphgate.estimators.loading import Estimator
 
-_ID_COLUMNS = ("node_id", "similar_id", "source", "target")
+_ID_COLUMNS = ("node_id", "similar_id", "recommended", "source", "target")
 
 
 @dataclass(frozen=True)

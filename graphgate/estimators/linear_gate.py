@@ -19,6 +19,11 @@ from graphgate.estimators.embedder import Embedder, Prepared
 from graphgate.estimators.equal_vectors import warn_of_equal_vectors
 from graphgate.estimators.fitted import Summary
 from graphgate.estimators.linear_fit import LinearFit, ScoredGraph
+from graphgate.estimators.recommendations import (
+    Recommendations,
+    candidate_rows,
+    reasons_of,
+)
 from graphgate.graph.edges import edge_pairs
 from graphgate.graph.graph import Graph
 from graphgate.graph.validation import Features
@@ -33,6 +38,7 @@ from graphgate.linear.edge_decoder import FEWEST, EdgeDecoder
 from graphgate.linear.linear_plan import LinearPlan
 from graphgate.linear.link_proposals import propose_links
 from graphgate.linear.model import VIEWS, LinearModel, States, WeightOptions
+from graphgate.linear.recommendation import Recommender
 from graphgate.linear.report import LinearReport, report_on
 from graphgate.linear.solution import solution_of
 from graphgate.linear.weights import MOST_SOURCES
@@ -209,6 +215,57 @@ class LinearGATE(Embedder):
         states = self._states(graph, step=True)
         rows, scores = propose_links(decoder, states, graph.adjacency, n, self.seed_)
         return graph.ids[rows], scores
+
+    @torch.no_grad()
+    def recommend(
+        self,
+        nodes: Any,
+        among: Any = None,
+        n: int = 10,
+        *,
+        graph: Graph | None = None,
+        why: bool = False,
+    ) -> Recommendations:
+        """The likeliest new neighbors of nodes; those that are neighbors already are left out.
+
+        Of many candidates only those are scored that can be likely: what is near in the graph or in
+        the groups that suit the node, and nodes of high degree.
+
+        Parameters
+        ----------
+        nodes : one id, a list of ids, or a mask.
+        among : the nodes that may be recommended: ids, a mask, or a mapping such as
+            `{"kind": "product"}` from a column of categories to a value. The default is all nodes.
+        n : number of recommendations for each node; fewer where there are not as many candidates.
+        graph : the graph that the nodes are in; the default is the one given to `fit`.
+        why : whether to give reasons.
+
+        Examples
+        --------
+        >>> from graphgate import load_dataset
+        >>> cora = load_dataset("cora").graph
+        >>> gate = LinearGATE(random_state=0).fit(cora)
+        >>> len(gate.recommend(cora.ids[:2], n=3))
+        6
+        """
+        decoder, graph = self._decoder(), self._known_graph(graph)
+        n = arguments.integer("n", n)
+        listed = isinstance(nodes, (list, tuple, set, np.ndarray))
+        rows = graph.rows(list(nodes) if isinstance(nodes, set) else nodes if listed else [nodes])
+        states = self._states(graph, rows, step=True)
+        recommender = Recommender(
+            decoder, states, graph.adjacency, candidate_rows(graph, among), self.seed_
+        )
+        best = recommender.best(rows, n)
+        counts = [len(others) for others, _ in best]
+        queries, others = np.repeat(rows, counts), np.concatenate([each for each, _ in best])
+        pairs = np.stack([queries, others], axis=1)
+        return Recommendations(
+            graph.ids[queries],
+            graph.ids[others],
+            np.concatenate([scores for _, scores in best]),
+            reasons_of(decoder, states, graph, pairs) if why else None,
+        )
 
     @torch.no_grad()
     def explain_similarity(

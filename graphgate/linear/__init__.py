@@ -8,5 +8,6 @@ docs/linear_form.md line by line.
 The modules in import order:
 
     linear_plan, propagation, matrices, coordinates, structure, ridge, logistic, evidence, weights,
-    model, attribution, state_update, neighborhoods, edge_decoder, link_proposals, report, solution
+    model, attribution, state_update, neighborhoods, edge_decoder, node_groups, link_proposals,
+    recommendation, report, solution
 """

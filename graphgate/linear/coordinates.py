@@ -52,7 +52,7 @@ MATRIX = "x"  # name of the source where features are given as a matrix
 def sources_of_rules(rules: Sequence[Rule]) -> list[FeatureSource]:
     """The sources that encoded columns of attributes are, one each."""
     return [
-        FeatureSource(rule.name, len(rule.feature_names), rule.kind == "words")
+        FeatureSource(rule.name, len(rule.feature_names), rule.kind in ("words", "text"))
         for rule in rules
         if rule.feature_names
     ]

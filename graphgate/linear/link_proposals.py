@@ -12,12 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from scipy.special import expit
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import euclidean_distances
 from torch import Tensor
 
-from graphgate.compute.decomposition import Decomposed, right_singular_vectors
-from graphgate.compute.draws import Draws
 from graphgate.linear.edge_decoder import (
     DEGREE_TERMS,
     EdgeDecoder,
@@ -26,8 +23,8 @@ from graphgate.linear.edge_decoder import (
 )
 from graphgate.linear.model import States
 from graphgate.linear.neighborhoods import Neighborhoods
+from graphgate.linear.node_groups import NodeGroups
 
-_COLUMNS = 64  # of the projection
 _NEAREST = 4  # groups that a node is compared with, its own included
 _ALL_PAIRS = 2000  # nodes up to which all pairs are compared
 _ROWS = 1024  # compared together
@@ -67,22 +64,17 @@ def propose_links(
 
 
 def keys_and_queries(decoder: EdgeDecoder, states: States) -> tuple[Tensor, Tensor]:
-    """(N, ·) each, whose inner products are the weighted similarities of all pairs."""
+    """(N, ·) each, whose inner products are the weighted similarities of all pairs.
+
+    Both have the square roots of the weights, so that their distances are about the scores.
+    """
     everyone = np.arange(states.engine.n)
     keys, queries = [], []
     for name, block in similarity_blocks(states, decoder.reconstruction, everyone):
         columns = torch.from_numpy(decoder.column_weights(name, block.shape[1])).to(block.dtype)
-        keys.append(block)
-        queries.append(block * columns)
+        keys.append(block * columns.abs().sqrt())
+        queries.append(keys[-1] * columns.sign())
     return torch.cat(keys, dim=1), torch.cat(queries, dim=1)
-
-
-class _Keys(Decomposed):
-    def __init__(self, keys: Tensor) -> None:
-        self.shape, self.dtype, self._keys = (len(keys), keys.shape[1]), keys.dtype, keys
-
-    def squares(self, m: Tensor) -> Tensor:
-        return self._keys.T @ (self._keys @ m)
 
 
 def _candidates(
@@ -95,13 +87,11 @@ def _candidates(
         yield everyone, everyone
         return
     n_groups = math.isqrt(n)
-    basis, _ = right_singular_vectors(_Keys(keys), _COLUMNS, Draws(seed).normal)
-    projected = (keys @ basis).numpy()
-    means = MiniBatchKMeans(n_groups, batch_size=4096, n_init=1, random_state=seed).fit(projected)
+    groups = NodeGroups.of(keys, seed)
     hubs = np.argsort(-degrees, kind="stable")[:n_groups]
-    distances = euclidean_distances(means.cluster_centers_)
+    distances = euclidean_distances(groups.centers)
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
-    members = [np.flatnonzero(means.labels_ == group) for group in range(n_groups)]
+    members = groups.members
     for group, rows in enumerate(members):
         others = np.unique(np.concatenate([hubs, *(members[near] for near in nearest[group])]))
         for start in range(0, len(rows), _ROWS):

@@ -27,7 +27,7 @@ class Neighborhoods:
         both = (attended + attended.T).tocsr()
         both.sort_indices()
         self.adjacency = sp.csr_array((np.ones(both.nnz), both.indices, both.indptr), both.shape)
-        self.degrees = np.diff(both.indptr)
+        self.degrees, self.n = np.diff(both.indptr), int(both.shape[0])
 
     def terms(self, pairs: np.ndarray) -> np.ndarray:
         """(M, 4), `COMMON` of (M, 2) pairs: what the neighbors of one end are to the other end.
@@ -65,9 +65,26 @@ class Neighborhoods:
         """(R, C) each, `COMMON` of all pairs of two sets of nodes, by name."""
         left, right = self.adjacency[rows], self.adjacency[others].T.tocsr()
         products = ((left @ sp.diags_array(weight)) @ right for weight in self._weights)
-        paths = (self._without_hubs[rows] @ self._normalized) @ self._without_hubs[others].T
+        paths = (self._without_hubs[rows] @ self._normalized) @ self._from_no_hub[:, others]
         for at, matrix in enumerate((*products, paths)):
             yield COMMON[at], _SCALES[at](matrix.toarray())
+
+    def row(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes within three steps of one, and (M, 4), `COMMON` of the pairs with it."""
+        ends = slice(*self.adjacency.indptr[node : node + 2])
+        neighbors = self.adjacency.indices[ends]
+        products = []
+        for weight in self._weights:
+            step = sp.csr_array((weight[neighbors], neighbors, [0, len(neighbors)]), (1, self.n))
+            products.append(step @ self.adjacency)
+        products.append((self._without_hubs[[node]] @ self._normalized) @ self._from_no_hub)
+        nodes = np.unique(np.concatenate([products[0].indices, products[-1].indices]))
+        columns = []
+        for product in products:
+            values = np.zeros(len(nodes))
+            values[np.searchsorted(nodes, product.indices)] = product.data
+            columns.append(values)
+        return nodes, _scaled(columns)
 
     @cached_property
     def _weights(self) -> list[np.ndarray]:
@@ -94,6 +111,11 @@ class Neighborhoods:
     def _without_hubs(self) -> sp.csr_array:
         """Steps to a node that is not a hub."""
         return (self._normalized @ sp.diags_array(self._passed)).tocsr()
+
+    @cached_property
+    def _from_no_hub(self) -> sp.csr_array:
+        """Steps from a node that is not a hub."""
+        return self._without_hubs.T.tocsr()
 
 
 def _cells(matrix: sp.csr_array, cells: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -790,6 +790,7 @@ COMMANDS = [
     ["classify"],
     ["links"],
     ["predict-links"],
+    ["recommend"],
     ["outliers"],
     ["serve"],
     ["onnx"],

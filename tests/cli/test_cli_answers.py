@@ -491,3 +491,52 @@ def test_embed_writes_every_requested_output(run):
 )
 def test_wrong_output_paths_of_embed(refused, options, words):
     assert words in refused(*amended(embed_options(), *options))
+
+
+# --- recommendations -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(folder):
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(60)] + [f"p{i}" for i in range(40)]
+    kinds = ["customer"] * 60 + ["product"] * 40
+    pd.DataFrame({"id": names, "kind": kinds}).to_csv("shop_nodes.csv", index=False)
+    pairs = [(f"c{u}", f"p{v}") for u in range(60) for v in range(40) if rng.random() < 0.12]
+    pd.DataFrame(pairs, columns=["source", "target"]).to_csv("shop.csv", index=False)
+    return ("shop.csv", "--nodes", "shop_nodes.csv")
+
+
+def test_recommendations(run, shop):
+    options = ("--node", "c3", "--node", "p1", "--among", "kind=product", "--top", "3")
+    code, out, err = run("recommend", *shop, *options, "--json", "r.json", "--why")
+    assert code == 0, err
+    graph = read_graph(shop[0], shop[2])
+    gate = LinearGATE(random_state=0, progress=False).fit(graph)
+    expected = gate.recommend(["c3", "p1"], {"kind": "product"}, 3, why=True)
+    rows = json.loads(Path("r.json").read_text())["recommendations"]
+    assert [row["recommended"] for row in rows] == expected.neighbors.tolist()
+    assert [row["node_id"] for row in rows] == ["c3"] * 3 + ["p1"] * 3
+    assert rows[0]["terms"] == pytest.approx(dict(expected.reasons[0].terms))
+    assert expected.neighbors[0] in out
+    assert run("recommend", *shop, *options, "--out", "r.csv")[0] == 0
+    table = pd.read_csv("r.csv")
+    assert table["recommended"].tolist() == expected.neighbors.tolist()
+    assert run("recommend", *shop, "--node", "c3", "--among", "p1", "--out", "r.csv")[0] == 0
+    assert set(pd.read_csv("r.csv")["recommended"]) <= {"p1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "no node is given; add --node ID"),
+        (("--node", "nobody"), "no node with id 'nobody'"),
+        (("--node", "c3", "--among", "kind=shop"), "no node has the category 'shop'"),
+        (("--node", "c3", "--among", "kind=product", "--among", "p1"), "not both"),
+        (("--node", "c3", "--among", "kind=a", "--among", "kind=b"), "gives a column twice"),
+    ],
+)
+def test_wrong_recommendations(run, shop, options, words):
+    code, _, err = run("recommend", *shop, *options)
+    assert code == 2
+    assert words in err

@@ -6,9 +6,10 @@ import scipy.sparse as sp
 import torch
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from graphgate import AttributeEncoder, Attributes
 from graphgate.compute.columns import Columns
 from graphgate.compute.draws import Draws
-from graphgate.linear.coordinates import Coordinates, sources_of_groups
+from graphgate.linear.coordinates import Coordinates, sources_of_groups, sources_of_rules
 
 pytestmark = pytest.mark.numerical
 
@@ -192,3 +193,14 @@ def test_features_of_a_source_need_not_be_adjacent(form):
     back = apart.inverse_transform(shuffled.block(slice(15)), form(x[:, order]))
     occurs = x.any(axis=0)[order]
     np.testing.assert_allclose(back[:, occurs], x[:, order][:, occurs], atol=1e-9)
+
+
+def test_words_of_a_text_may_say_something_about_each_other():
+    columns = {"town": ["Ulm", "Bern"], "words": [["a"], ["b"]], "about": ["to be", "or not to be"]}
+    table = Attributes.from_columns(columns, kinds={"about": "text"})
+    sources = sources_of_rules(AttributeEncoder().fit(table).rules_)
+    assert {source.name: source.divisible for source in sources} == {
+        "town": False,
+        "words": True,
+        "about": True,
+    }

@@ -66,11 +66,11 @@ def test_blocks_and_files_change_nothing(kind, monkeypatch):
     monkeypatch.setattr(linear_plan, "_CACHE", graph.n_nodes * 7)
     monkeypatch.setattr(linear_plan, "_NARROWEST", 4)
     in_memory = fitted(graph)
-    assert in_memory._plan(graph).blocks.width in (6, 7)
+    assert in_memory.prepare(graph).plan.blocks.width in (6, 7)
     check_same(whole, results(in_memory, graph), 1e-9)
     monkeypatch.setattr(linear_plan, "_IN_MEMORY", 0)
     spilled = fitted(graph)
-    assert spilled._plan(graph).blocks.spilled
+    assert spilled.prepare(graph).plan.blocks.spilled
     check_same(whole, results(spilled, graph), 1e-9)
 
 

@@ -51,3 +51,8 @@ def test_terms_of_pairs_and_of_blocks(kind, hub, monkeypatch):
     found = np.stack(blocks, axis=2).reshape(-1, 4)
     np.testing.assert_allclose(found, hood.terms(whole), atol=1e-9)
     assert hood.terms(np.empty((0, 2), dtype=int)).shape == (0, 4)
+    for node in (2, 50):
+        near, terms = hood.row(node)
+        every = hood.terms(np.stack([np.full(100, node), np.arange(100)], axis=1))
+        np.testing.assert_allclose(terms, every[near], atol=1e-9)
+        assert not np.delete(every, near, axis=0).any()
