@@ -49,8 +49,8 @@ def measure(
     names: tuple[str, ...] = (),
     vectors: tuple[str, ...] = tuple(VECTORS),
     splits: int = 20,
-    k_means: int = 6,
-    links: int = 2,
+    k_means: int = 4,
+    links: int = 1,
     planted: int = 0,
 ) -> Measurements:
     for name in graph_names(names, graphs):
