@@ -43,16 +43,21 @@ def auc(odd: np.ndarray, others: np.ndarray, values: np.ndarray) -> float:
     return roc_auc_score(np.isin(np.arange(N), odd)[kept], values[kept])
 
 
-@pytest.mark.parametrize("method", GATES)
 @pytest.mark.parametrize("words", [True, False])
-def test_both_kinds_of_planted_outliers_are_found(method, words):
+@pytest.mark.parametrize(("method", "least"), [("linear", 0.9), ("gate", 0.7)])
+def test_both_kinds_of_planted_outliers_are_found(method, least, words):
+    """On average: in a graph this small, few edges are hidden, from which edges are judged."""
     graph, features, edges = planted(words=words)
-    found = find_outliers(graph, clone(GATES[method]))
-    assert auc(features, edges, found.features) > 0.9
-    assert auc(edges, features, found.edges) > (0.9 if method == "linear" else 0.7)
-    assert {len(values) for values in found} == {N}
-    top = [node for node, *_ in found.top(16)]
-    assert np.isin(top, [*features, *edges]).mean() > (0.5 if method == "linear" else 0.3)
+    by_features, by_edges = [], []
+    for seed in range(3):
+        outliers = find_outliers(graph, clone(GATES[method]).set_params(random_state=seed))
+        by_features.append(auc(features, edges, outliers.features))
+        by_edges.append(auc(edges, features, outliers.edges))
+        assert {len(values) for values in outliers} == {N}
+        top = [node for node, *_ in outliers.top(16)]
+        assert np.isin(top, [*features, *edges]).mean() > (0.5 if method == "linear" else 0.3)
+    assert min(by_features) > 0.9
+    assert np.mean(by_edges) > least
 
 
 def test_scores_are_fractions():
