@@ -40,6 +40,8 @@ def with_roles(edges: Table, nodes: Table | None, options: ReadingOptions) -> Re
     has_id = nodes is None or options.id != defaults.id or options.id in nodes.names
     if has_ends and has_id:
         return options
+    if nodes is not None and len(nodes.names) == 1 and re.search(r"[;,|\t]", nodes.names[0]):
+        nodes.require(options.id)  # its columns are separated by something else
     ends = (options.source, options.target) if has_ends else _usual_ends(edges)
     if ends is None and len(edges.names) == 2:
         ends = (edges.names[0], edges.names[1])
