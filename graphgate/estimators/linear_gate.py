@@ -186,8 +186,8 @@ class LinearGATE(Embedder):
         Pairs are of ids, never of row numbers, also where ids are integers; `graph.ids[rows]` are
         the ids of rows. An id that the graph does not have is an `UnknownNodesError`.
 
-        It is calibrated on hidden edges against as many random pairs, so 0.5 means as likely an
-        edge as not where half of the pairs are edges. Direction makes no difference.
+        It is calibrated on hidden edges and random pairs, which count the same, so 0.5 means as
+        likely an edge as not where half of the pairs are edges. Direction makes no difference.
 
         graph : the graph that the nodes are in; the default is the one given to `fit`.
         """
