@@ -38,8 +38,8 @@ def predict_links(
 ) -> None:
     """Propose the likeliest edges that the graph does not have.
 
-    Probabilities are calibrated on hidden edges and random pairs of nodes, which count the same. Not
-    all pairs are compared, only those of nodes near each other and of nodes of highest degree.
+    Probabilities are calibrated on hidden edges and random pairs of nodes, which count the same.
+    Not all pairs are compared, only those of nodes near each other and of nodes of highest degree.
     """
     _, graph, estimator = embedded_graph(None, dataset, model, edges, nodes, options)
     method = method_of(estimator)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from html import escape
 
+from graphgate.errors import printable
 from graphgate.linear.coordinates import MATRIX
 from graphgate.linear.edge_decoder import TERMS, EdgeDecoder
 from graphgate.linear.evidence import Prediction
@@ -14,6 +15,7 @@ UNSUPPORTED = 0.1  # weight of a source below which it is named
 EDGES_TELL = 0.6  # AUC of hidden edges from which on edges predict edges
 _NAMED = 5  # sources, in a sentence
 _LISTED = 30  # sources, in the table
+_WIDEST = 40  # characters of a name in the table
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class LinearReport:
         rows = [("source or view", "weight", "from own", "from neighbors", "from structure")]
         for name, s in list(self.sources.items())[:_LISTED]:
             r2s = (percent(r2) for r2 in (s.own, s.neighbors, s.structure))
-            rows.append((name, f"{s.weight:.2f}", *r2s))
+            rows.append((printable(name, _WIDEST), f"{s.weight:.2f}", *r2s))
         if (more := len(self.sources) - _LISTED) > 0:
             rows.append((f"and {more:,} more", "", "", "", ""))
         for name, weight in self.weights.items():

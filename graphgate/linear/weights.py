@@ -15,7 +15,14 @@ from graphgate.compute.draws import Draws
 from graphgate.compute.tall_matrix import TallMatrix
 from graphgate.graph.graph import Graph
 from graphgate.linear.coordinates import FeatureSource, Source
-from graphgate.linear.evidence import Evidence, Layout, SourceEvidence, evidence, moments
+from graphgate.linear.evidence import (
+    Evidence,
+    Layout,
+    Prediction,
+    SourceEvidence,
+    evidence,
+    moments,
+)
 from graphgate.linear.matrices import neighbor_means, times
 
 MOST_SOURCES = 256  # above which all features are one source
@@ -160,7 +167,8 @@ def view_weights(
     features = min(1.0, sum(w**_NORM for w in weights) ** (1 / _NORM))
     if "factors" not in base:  # nothing else to rely on
         features = 1.0
-    turned = (1 - averaging(found, weights)) * features
+    own = significant([source.own for source in found.sources], weights)
+    turned = (1 - averaging(found, weights)) * features * own
     factors = {
         "own": LOUDEST**turned,
         "context": QUIETEST**turned,
@@ -192,13 +200,19 @@ def averaging(found: Evidence, weights: Sequence[float]) -> float:
     )
     if near <= 0 or joint <= 0:
         return 0.0
-    significant = max(
-        ramp(source.neighbors.z, SIGNIFICANT) * min(1.0, weight)
-        for source, weight in zip(found.sources, weights, strict=True)
-    )
     alignment = found.alignment(weights)
     like = alignment * abs(alignment) * sum(squares) / near
-    return ramp((joint - own) / joint, ADDED) * significant * ramp(like, AVERAGED)
+    certain = significant([source.neighbors for source in found.sources], weights)
+    return ramp((joint - own) / joint, ADDED) * certain * ramp(like, AVERAGED)
+
+
+def significant(predictions: Sequence[Prediction], weights: Sequence[float]) -> float:
+    """Between 0 and 1, whether the prediction of any source is more than chance.
+
+    weights : of the sources.
+    """
+    steps = [ramp(each.z, SIGNIFICANT) for each in predictions]
+    return max(step * min(1.0, weight) for step, weight in zip(steps, weights, strict=True))
 
 
 def ramp(value: float, between: tuple[float, float]) -> float:

@@ -418,7 +418,7 @@ def test_an_encoder_that_does_not_fit(good):
     assert words in refusal(rewrite(good, **changes | {"encoder": others.to_dict()}))
     assert words in refusal(rewrite(good, **changes, feature_names=None))
     assert "has a column of kind 'x'" in refusal(
-        rewrite(good, encoder={"scale": True, "columns": [{"kind": "x"}]})
+        rewrite(good, encoder={"scale": True, "columns": [{"kind": "x"}], "weights": []})
     )
 
 

@@ -131,6 +131,7 @@ def test_linear_by_default_with_edge_scores_and_the_report(tissue, tmp_path):
     assert record["params"] | {"dtype": ""} == {
         "n_components": 30,
         "structure": False,
+        "weights": "auto",
         "scale": True,
         "random_state": 3,
         "dtype": "",

@@ -229,7 +229,7 @@ def test_what_was_learned_from_old_vectors_holds_after_a_refit(tmp_path, estimat
     assert (drift.before, drift.after, drift.refitted) == (2, 3, True)
     after = store.vectors()
     accuracy = probe.score(before.vectors, before.labels)
-    assert probe.score(after.vectors[:200], before.labels) > accuracy - 0.01
+    assert probe.score(after.vectors[:200], before.labels) > accuracy - 0.02  # of 200 nodes
     assert probe.score(after.vectors[200:], after.labels[200:]) > accuracy - 0.05
     np.testing.assert_allclose(store.model().transform(graph), after.vectors, atol=2e-5)
     np.testing.assert_allclose(
