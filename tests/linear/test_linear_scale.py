@@ -23,9 +23,6 @@ GRAPHS = {
 }
 
 
-SOLVED = 1e-5
-
-
 def use_blocks(patch) -> None:
     """Some columns at a time, and files."""
     patch.setattr(linear_plan, "_CACHE", 300 * 7)
@@ -58,8 +55,9 @@ def results(gate: LinearGATE, graph) -> dict[str, np.ndarray]:
 def check_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], tolerance: float) -> None:
     for name, values in one.items():
         scale = np.abs(values).max()
-        # The weights of the decoder are found by iterations that stop at a gradient of 1e-5.
-        atol = max(tolerance, SOLVED) if name == "scores" else tolerance
+        # The weights of the decoder are found by iterations that stop at a gradient of 1e-5, and
+        # where float32 tells no better from worse.
+        atol = max(1e-5, 100 * tolerance) if name == "scores" else tolerance
         np.testing.assert_allclose(other[name], values, atol=atol * scale, err_msg=name)
 
 
