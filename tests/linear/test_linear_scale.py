@@ -56,8 +56,9 @@ def check_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], toleran
     for name, values in one.items():
         scale = np.abs(values).max()
         # The weights of the decoder are found by iterations that stop at a gradient of 1e-5, and
-        # where float32 tells no better from worse.
-        atol = max(1e-5, 100 * tolerance) if name == "scores" else tolerance
+        # where float32 tells no better from worse. Pairs that score nearly the same change places.
+        least = {"scores": max(1e-5, 100 * tolerance), "auc": 1e-3}.get(name, 0)
+        atol = max(tolerance, least)
         np.testing.assert_allclose(other[name], values, atol=atol * scale, err_msg=name)
 
 
