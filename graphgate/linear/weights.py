@@ -161,6 +161,9 @@ def view_weights(
 ) -> dict[str, float]:
     """The weights of views, by name.
 
+    Own features count more where neighbors do not stand for them, and where they predict each
+    other; otherwise they are noise, which averages remove.
+
     base : their weights where features are supported, and neighbors stand for them.
     weights : of the sources.
     """
