@@ -78,7 +78,7 @@ def test_the_arrays_of_a_start_from_singular_vectors_are_counted(nodes, features
     peak = (cost.peak_memory_mb - before) * 2**20
     plan = TrainingPlan(GraphCounts.of(graph), architecture, svd_start=True)
     counted = training_bytes(plan) - 24 * 2**20 - plan.n_parameters * 4
-    kept = 8 << 20  # by allocators, whose peak depends on what ran before in this process
+    kept = 16 << 20  # by allocators, whose peak depends on what ran before in this process
     assert 0.9 * peak < counted + kept
     assert counted < 2 * (peak + kept) + plan.n_parameters * 32
 
